@@ -64,8 +64,6 @@ struct InferenceSpec : RunSettings {
 
   Passes passes = kExactPasses;
   std::optional<Device> plan_device;  ///< searches for twins; empty: the faster device
-  int cuda_device = 0;                ///< index among the visible devices, for a single process
-  bool share_devices = false;         ///< ranks may share CUDA devices; otherwise sharing is a DeviceError
   std::size_t device_memory = 0;      ///< limit of an engine on its CUDA device in bytes; 0: all free memory
   Deal deal = Deal::automatic;        ///< on several ranks
   /// The file for checkpoints, written periodically and when the run is stopped. If it exists, the run continues from
@@ -81,12 +79,9 @@ struct InferenceSpec : RunSettings {
   std::function<bool()> stop;
   /// Called during the run for problems that do not end it; the report notes them too. May be empty.
   std::function<void(const std::string&)> warning;
-  /// Records the CUDA device's clocks, temperature, power and energy during the trials.
-  bool device_state = false;
   /// Keeps the activations after the last layer in Outcome::activations, bit-identical to those of the unreduced
   /// network. Excludes `merge` and checkpoints. Activations of an fp64 run are rounded to fp32.
   bool activations = false;
-  bool compare = false;  ///< run a second time with the passes `dead`, and compare times and categories
 };
 
 class PlannedNetwork;

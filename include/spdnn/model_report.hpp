@@ -95,11 +95,16 @@ struct NodeSeconds {
   double seconds = 0;
 };
 
-/// A run below fp32 compared with the same run in fp32.
-struct AgainstFp32 {
+/// A second run beside the one that is reported.
+struct ModelDifference {
   std::string variant;
   Index differing = 0;            ///< predictions
   double largest_difference = 0;  ///< of two logits; infinite if one of them is not finite
+};
+
+/// The run without rewrites (`--compare`).
+struct ComparedModelRun : ModelDifference {
+  Spread infer;
 };
 
 /// One run of a model: all contents of the text report and the JSON line.
@@ -131,7 +136,8 @@ struct ModelReport : RunRecord {
   std::optional<LogitCheck> expected;      ///< against the logits of a file
   std::optional<LogitCheck> recomputed;    ///< against the reference
   std::optional<NodeCheck> nodes_checked;  ///< of the same images as `recomputed`
-  std::optional<AgainstFp32> against_fp32;
+  std::optional<ComparedModelRun> compared;
+  std::optional<ModelDifference> against_fp32;  ///< of a run below fp32: the same run in fp32
   ModelVerdict verdict;
 
   double images_per_second() const;  ///< images / median of infer; 0 if nothing was timed

@@ -20,16 +20,6 @@ struct ComparedRun {
   bool same_categories = false;
 };
 
-/// The state of a CUDA device during the trials. Fields that the driver does not report are empty.
-struct DeviceState {
-  std::optional<Spread> sm_clock_mhz;
-  std::optional<Spread> memory_clock_mhz;
-  std::optional<Spread> temperature_c;
-  std::optional<Spread> power_w;  ///< of the whole board
-  /// Of the whole board, per trial of all images; further trials may have run until the counter resolved them.
-  std::optional<double> joules_per_trial;
-};
-
 /// For a run whose layers did not fit into host memory.
 struct StreamedRun {
   Index layers_at_once = 0;
@@ -56,7 +46,6 @@ struct Report : RunRecord {
   /// Sum over the plan's layers of edges x images still computed at the layer's start; empty if the engine did not
   /// count them.
   std::optional<double> computed_edges;
-  std::optional<DeviceState> device_state;  ///< of the first rank's device; empty if not requested or not available
   Passes passes;
   int parts = 1;                                 ///< number of runs, more than one if it was stopped and continued
   PhaseSeconds earlier{};                        ///< the sums over the parts before this one

@@ -73,6 +73,16 @@ struct Machine {
   std::string cuda;
 };
 
+/// The state of a CUDA device during the trials. Fields that the driver does not report are empty.
+struct DeviceState {
+  std::optional<Spread> sm_clock_mhz;
+  std::optional<Spread> memory_clock_mhz;
+  std::optional<Spread> temperature_c;
+  std::optional<Spread> power_w;  ///< of the whole board
+  /// Of the whole board, per trial of all images; further trials may have run until the counter resolved them.
+  std::optional<double> joules_per_trial;
+};
+
 /// The common part of reports on networks and on models: engine, machine, settings and times.
 struct RunRecord {
   Index images = 0;
@@ -86,8 +96,9 @@ struct RunRecord {
   int trials = 1;
   int warm_up = 0;  ///< trials before these
   std::vector<std::string> notes;
-  PhaseSeconds seconds;              ///< of several ranks the maximum, from `upload` on
-  std::optional<RankSpreads> ranks;  ///< empty for a single process
+  PhaseSeconds seconds;                     ///< of several ranks the maximum, from `upload` on
+  std::optional<RankSpreads> ranks;         ///< empty for a single process
+  std::optional<DeviceState> device_state;  ///< of the first rank's device; empty if not requested or not available
 };
 
 }  // namespace spdnn

@@ -19,14 +19,20 @@ struct EngineSettings {
   /// Limit in bytes of host memory for the data and an engine on the CPU together; the program and CUDA's own memory
   /// come on top. 0: nine tenths of the memory that the machine and the process's control group have left.
   std::size_t host_memory = 0;
-  Index batch = 0;  ///< images at a time; 0: as many as fit into memory, for a model at most 64
-  int threads = 0;  ///< host threads; 0: as many as the process may use
+  Index batch = 0;      ///< images at a time; 0: as many as fit into memory, for a model at most 64
+  int threads = 0;      ///< host threads; 0: as many as the process may use
+  int cuda_device = 0;  ///< index among the visible devices, for a single process
 };
 
 /// Settings of a run of a network or a model.
 struct RunSettings : EngineSettings {
-  int trials = 1;             ///< repetitions of the inference, at least 1
-  int warm_up = 0;            ///< uncounted trials before these, whose time appears in `warm_up` and `total` only
+  int trials = 1;              ///< repetitions of the inference, at least 1
+  int warm_up = 0;             ///< uncounted trials before these, whose time appears in `warm_up` and `total` only
+  bool share_devices = false;  ///< ranks may share CUDA devices; otherwise sharing is a DeviceError
+  /// Records the CUDA device's clocks, temperature, power and energy during the trials.
+  bool device_state = false;
+  /// Runs a second time for comparison: a network with the passes `dead` alone, a model without rewrites.
+  bool compare = false;
   ProgressCallback progress;  ///< called while data are read and images run
   /// Called between batches, trials and nodes by the thread that takes the steps, and by engines on the CPU between
   /// layers of a tile of images. true ends run() or verify() with Cancelled. May be empty.

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <exception>
 #include <memory>
 #include <optional>
 #include <string>
@@ -9,13 +8,13 @@
 #include "cli/infer_model.hpp"
 #include "cli/on_ranks.hpp"
 #include "cli/result_files.hpp"
+#include "cli/run_steps.hpp"
 #include "cli/signals.hpp"
 #include "cli/specification.hpp"
 #include "cluster/rank_name.hpp"
 #include "core/system/exit_code.hpp"
 #include "core/system/stopwatch.hpp"
 #include "core/text/message.hpp"
-#include "core/text/nearest_name.hpp"
 #include "inference/network/inference_on_ranks.hpp"
 #include "io/models/model_file.hpp"
 #include "spdnn/error.hpp"
@@ -69,9 +68,7 @@ CommandForm infer_form() {
 TruthSpec truth_spec(const po::variables_map& values) {
   TruthSpec spec;
   spec.path = text_of(values, "truth").value_or("");
-  const auto verify = text_of(values, "verify");
-  spec.everything = verify == "all";
-  if (verify && !spec.everything) spec.sample = parse_count("verify", *verify);
+  fill_sample(values, spec);
   return spec;
 }
 
@@ -96,62 +93,16 @@ void fill_checkpoint(const po::variables_map& values, InferenceSpec& spec) {
 InferenceSpec inference_spec(const po::variables_map& values) {
   InferenceSpec spec;
   fill_engine(values, spec);
+  fill_run(values, spec);
   spec.network = network_spec(values);
   spec.images = image_spec(values);
   spec.truth = truth_spec(values);
-  if (const auto precision = text_of(values, "precision")) spec.precision = parse_precision(*precision);
-  spec.trials = static_cast<int>(parse_count("trials", values["trials"].as<std::string>()));
-  spec.warm_up = static_cast<int>(parse_whole("warm-up", values["warm-up"].as<std::string>()));
-  const std::string batch = values["batch"].as<std::string>();
-  if (batch != "auto") spec.batch = parse_count("batch", batch);
-  spec.host_memory = parse_bytes("host-memory", values["host-memory"].as<std::string>());
   spec.device_memory = parse_bytes("device-memory", values["device-memory"].as<std::string>());
-  spec.share_devices = values.count("share-devices") != 0;
   spec.deal = deal_of(values["deal"].as<std::string>());
-  spec.device_state = values.count("device-state") != 0;
-  spec.compare = values.count("compare") != 0;
   spec.activations = values.count("activations") != 0;
   fill_checkpoint(values, spec);
   return spec;
 }
-
-ExitCode exit_code(const Report& report) {
-  return report.verdict.status == Verdict::Status::failed ? ExitCode::wrong_results : ExitCode::done;
-}
-
-/// Adds the result of verify(). Returns the error, if any, so that the finished result is not lost because of it.
-std::exception_ptr verify(Inference& inference, Report& report) {
-  std::exception_ptr error;
-  try {
-    inference.verify();
-  } catch (...) {
-    error = std::current_exception();
-  }
-  report.verdict = inference.report().verdict;
-  report.compared = inference.report().compared;
-  report.against_fp32 = inference.report().against_fp32;
-  return error;
-}
-
-/// From the specification to the report, on all ranks, each of which returns its own report; the first writes the
-/// results.
-Report run(Inference& inference, ResultFiles* files) {
-  inference.load();
-  inference.plan();
-  inference.run();
-  const Stopwatch writing;
-  if (files != nullptr) files->write(inference.report().outcome);
-  Report report = inference.report();
-  report.seconds.write = writing.seconds();
-  return report;
-}
-
-/// Times before the steps of the inference.
-struct StartTimes {
-  Stopwatch process;
-  double load = 0;
-  double join = 0;
-};
 
 int run_on(Communicator& ranks, const InferenceSpec& spec, std::optional<ResultFiles>& files,
            const StartTimes& start_times) {
@@ -161,72 +112,57 @@ int run_on(Communicator& ranks, const InferenceSpec& spec, std::optional<ResultF
   if (rest.max_time) rest.max_time = std::max(0.0, *rest.max_time - start_times.process.seconds());
   inference.emplace(rest, ranks);
   report_errors_at_once();
-  Report report;
+  ExitCode code = ExitCode::done;
   try {
-    report = run(*inference, files ? &*files : nullptr);
+    code = run_steps(ranks, *inference, files, start_times);
   } catch (const Stopped& stopped) {
     if (ranks.is_root()) print_message({stopped.what()});
     return static_cast<int>(ExitCode::stopped);
   }
-  end_on_signals();
-  report.seconds.load = start_times.load;
-  report.seconds.join = start_times.join;
-  report.seconds.total = start_times.load + start_times.process.seconds();
-  if (report.parts > 1) report.seconds.add(report.earlier);
-
-  const std::exception_ptr error = verify(*inference, report);
-  if (files) files->finish(report);
-  if (error) std::rethrow_exception(error);
   if (files && !spec.checkpoint.empty()) remove_checkpoint(spec.checkpoint);
   ranks.barrier();
-  return static_cast<int>(exit_code(report));
+  return static_cast<int>(code);
 }
 
-bool asks_for_model(const Arguments& arguments) {
-  return std::any_of(arguments.begin(), arguments.end(), [](const std::string& argument) {
-    return argument == "--model" || argument.starts_with("--model=");
-  });
+/// UsageError if an option is given that `other` has and `form` has not.
+void refuse_of(const CommandForm& other, const CommandForm& form, const po::variables_map& values, const char* why) {
+  const po::options_description theirs = other.options();
+  const po::options_description these = form.options();
+  for (const auto& [name, value] : values)
+    if (!value.defaulted() && theirs.find_nothrow(name, false) != nullptr && these.find_nothrow(name, false) == nullptr)
+      throw UsageError(fmt::format("--{} {}{}", name, why,
+                                   name == "images" ? "; --first N takes the first N images of a model" : ""));
 }
 
-/// UsageError if an option is given that belongs only to `other`.
-void refuse_of(const po::options_description& other, const po::options_description& these, const Arguments& arguments,
-               const char* why) {
-  for (const std::string& argument : arguments) {
-    if (!argument.starts_with("--")) continue;
-    const std::string name = argument.substr(2, argument.find('=') - 2);
-    if (!name.empty() && other.find_nothrow(name, false) != nullptr && these.find_nothrow(name, false) == nullptr)
-      throw UsageError(fmt::format("--{} {}", name, why));
-  }
+bool runs_model(const po::variables_map& values) { return values.count("model") != 0; }
+
+/// The options of networks and of models. An option that both have is the same, but that models take several --inputs.
+CommandForm form_of_both() {
+  const CommandForm networks = infer_form();
+  OptionGroup all{.options = infer_model_form().options()};
+  const po::options_description of_networks = networks.options();
+  for (const auto& option : of_networks.options())
+    if (all.options.find_nothrow(option->long_name(), false) == nullptr) all.options.add(option);
+  return {.name = networks.name,
+          .summary = {},
+          .usage = "spdnn infer (--network PATH | --generate official | --model MODEL) --inputs FILE [OPTIONS]",
+          .groups = {all}};
 }
 
-/// UsageError if --model was probably meant: a model without an option, or an unknown option whose nearest name is an
-/// option of models.
-void suggest_model(const Arguments& arguments) {
-  const po::options_description own = infer_form().options();
-  const std::vector<std::string> models = option_names(infer_model_form().options());
-  for (std::size_t i = 0; i < arguments.size(); ++i) {
-    const std::string& argument = arguments[i];
-    const bool is_value = i > 0 && arguments[i - 1].starts_with("--");
-    if (!is_value && names_model(argument))
-      throw UsageError(fmt::format("'{}' is not an option; did you mean --model {}?", argument, argument));
-    if (!argument.starts_with("--") || argument.size() == 2) continue;
-    const std::string name = argument.substr(2, argument.find('=') - 2);
-    if (name.empty() || own.find_nothrow(name, false) != nullptr || !nearest_name(name, option_names(own)).empty())
-      continue;
-    if (const std::string hint = did_you_mean(name, models, "--"); !hint.empty())
-      throw UsageError(fmt::format("unrecognised option '--{}'{}", name, hint));
-  }
-}
-
-/// Returns false if only help was requested. Options of models get a message of their own.
+/// Returns false if only help was requested.
 bool parse_infer(const Arguments& arguments, po::variables_map& values) {
-  try {
-    return parse(arguments, infer_form(), values);
-  } catch (const UsageError&) {
-    refuse_of(infer_model_form().options(), infer_form().options(), arguments, "needs --model");
-    suggest_model(arguments);
-    throw;
-  }
+  if (!arguments.empty() && names_model(arguments.front()))
+    throw UsageError(
+        fmt::format("'{}' is not an option; did you mean --model {}?", arguments.front(), arguments.front()));
+  const auto chosen = [](const po::variables_map& given) {
+    return runs_model(given) ? infer_model_form() : infer_form();
+  };
+  if (!parse(arguments, form_of_both(), values, chosen)) return false;
+  if (runs_model(values))
+    refuse_of(infer_form(), infer_model_form(), values, "cannot be used with --model");
+  else
+    refuse_of(infer_model_form(), infer_form(), values, "needs --model");
+  return true;
 }
 
 }  // namespace
@@ -236,12 +172,9 @@ std::vector<CommandForm> infer_forms() { return {infer_form(), infer_model_form(
 int infer(const Arguments& arguments) {
   StartTimes times;
   times.load = process_cpu_seconds();
-  if (asks_for_model(arguments)) {
-    refuse_of(infer_form().options(), infer_model_form().options(), arguments, "cannot be used with --model");
-    return infer_model(arguments, times.load);
-  }
   po::variables_map values;
   if (!parse_infer(arguments, values)) return 0;
+  if (runs_model(values)) return infer_model(values, times);
   InferenceSpec spec = inference_spec(values);
   if (!spec.checkpoint.empty()) spec.stop = stop_on_signals();
   const Stopwatch joining;

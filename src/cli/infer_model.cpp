@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <exception>
 #include <memory>
 #include <optional>
 #include <string>
@@ -14,7 +13,6 @@
 #include "cli/specification.hpp"
 #include "cluster/rank_name.hpp"
 #include "core/system/exit_code.hpp"
-#include "core/system/stopwatch.hpp"
 #include "core/text/comma_list.hpp"
 #include "core/text/lower_case.hpp"
 #include "inference/model/inference_on_ranks.hpp"
@@ -49,7 +47,7 @@ ModelInputs inputs_of(const po::variables_map& values) {
   if (layout != "nchw" && layout != "nhwc")
     throw UsageError(fmt::format("--layout: '{}' is neither nchw nor nhwc", values["layout"].as<std::string>()));
   inputs.channels_last = layout == "nhwc";
-  if (const auto images = text_of(values, "images")) inputs.images = parse_count("images", *images);
+  if (const auto first = text_of(values, "first")) inputs.images = parse_count("first", *first);
   for (const char* const option : {"mean", "std"})
     if (values.count(option) != 0) refuse(values, {"subtract", "divide"}, fmt::format("--{}", option));
   inputs.subtract = parse_floats(values, "subtract");
@@ -64,76 +62,23 @@ ModelTruth truth_of(const po::variables_map& values) {
   truth.labels = text_of(values, "labels").value_or("");
   truth.expected = text_of(values, "expected").value_or("");
   if (const auto least = text_of(values, "min-accuracy")) truth.min_accuracy = parse_real("min-accuracy", *least);
-  const auto verify = text_of(values, "verify");
-  truth.everything = verify == "all";
-  if (verify && !truth.everything) truth.sample = parse_count("verify", *verify);
+  fill_sample(values, truth);
   return truth;
 }
 
 ModelSpec spec_of(const po::variables_map& values) {
   const auto value = [&](const char* option) { return values[option].as<std::string>(); };
   ModelSpec spec;
+  fill_engine_settings(values, spec);
+  fill_run(values, spec);
   spec.path = value("model");
   if (const auto shape = text_of(values, "shape")) spec.shape = parse_shape(*shape);
   spec.inputs = inputs_of(values);
   spec.truth = truth_of(values);
   spec.names = text_of(values, "names").value_or("");
   spec.rewrites = parse_rewrites(value("rewrite"));
-  if (value("variant") != "auto") spec.variant = value("variant");
-  spec.device = device_of(values, "device");
-  if (const auto precision = text_of(values, "precision")) spec.precision = parse_precision(*precision);
-  if (const auto threads = text_of(values, "threads")) spec.threads = parse_threads(*threads);
-  spec.host_memory = parse_bytes("host-memory", value("host-memory"));
-  spec.trials = static_cast<int>(parse_count("trials", value("trials")));
-  spec.warm_up = static_cast<int>(parse_whole("warm-up", value("warm-up")));
-  if (value("batch") != "auto") spec.batch = parse_count("batch", value("batch"));
   spec.profile = values.count("profile") != 0;
-  spec.progress = parse_progress(value("progress"));
   return spec;
-}
-
-/// Adds the result of verify_model(). Returns the error, if any, so that the finished result is not lost because of it.
-std::exception_ptr verify_model(ModelInference& inference, ModelReport& report) {
-  std::exception_ptr error;
-  try {
-    inference.verify();
-  } catch (...) {
-    error = std::current_exception();
-  }
-  const PhaseSeconds seconds = report.seconds;
-  report = inference.report();
-  report.seconds = seconds;
-  return error;
-}
-
-/// Times before the steps of the inference.
-struct ModelStartTimes {
-  Stopwatch process;
-  double load = 0;
-  double join = 0;
-};
-
-/// Runs all steps on all ranks, the first of which writes.
-int run_model_on(Communicator& ranks, ModelInference& inference, std::optional<ModelFiles>& files,
-                 const ModelStartTimes& start_times) {
-  inference.load();
-  if (files) files->check_against(inference.report());
-  inference.plan();
-  inference.run();
-  const Stopwatch writing;
-  if (files) files->write(inference.report());
-  ModelReport report = inference.report();
-  report.seconds.write = writing.seconds();
-  report.seconds.load = start_times.load;
-  report.seconds.join = start_times.join;
-  report.seconds.total = start_times.load + start_times.process.seconds();
-
-  const std::exception_ptr error = verify_model(inference, report);
-  if (files) files->finish(report);
-  if (error) std::rethrow_exception(error);
-  ranks.barrier();
-  const bool failed = report.verdict.status == Verdict::Status::failed;
-  return static_cast<int>(failed ? ExitCode::wrong_results : ExitCode::done);
 }
 
 }  // namespace
@@ -158,7 +103,7 @@ CommandForm infer_model_form() {
        "images: IDX[.gz], .npy, .npz, PNG and JPEG files, or a directory of these")                            //
       ("table", takes("FILE"), "rows of numbers (.npy): --inputs are tokens, each replaced by its row")        //
       ("layout", takes("nchw|nhwc", "nchw"), "order of the axes of arrays")                                    //
-      ("images", takes("N"), "use only the first N images")                                                    //
+      ("first", takes("N"), "use only the first N images")                                                     //
       ("subtract", takes("X"), "subtract from each pixel; one number, or one per channel: 73 or 0.5,0.4,0.4")  //
       ("divide", takes("X"), "then divide each pixel; likewise")                                               //
       ("mean", takes("X"), "mean of pixels from 0 to 1: bytes are divided by 255, then this is subtracted")    //
@@ -174,18 +119,21 @@ CommandForm infer_model_form() {
       ("predictions", takes("FILE"), "write the classes here (-: stdout): .npy, .csv or .txt")                      //
       ("json", takes("FILE"), "write the report here (-: stdout) as one JSON line");
   OptionGroup run{.heading = "Run"};
-  run.options.add_options()                                                                               //
-      ("variant", takes("ENGINE", "auto"), "engine; see spdnn variants --models")                         //
-      ("device", takes("auto|cpu|cuda", "auto"), "where the engine runs")                                 //
-      ("precision", takes("fp32|fp64|bf16"), "bf16 is compared with fp32; default: the variant's first")  //
-      ("rewrite", takes("REWRITES", "all"), "exact rewrites of the model: all, none or a list")           //
-      ("batch", takes("N", "auto"), "images at a time; auto: as many as fit in memory, at most 64")       //
-      ("threads", takes("N"), "host threads; default: all that are granted")                              //
-      ("host-memory", takes("SIZE", "auto"), "memory for the engine: 500M, 4G")                           //
-      ("trials", takes("N", "1"), "number of times the inference is run")                                 //
-      ("warm-up", takes("N", "0"), "uncounted trials before these")                                       //
-      ("profile", "measure the time of each node")                                                        //
-      ("join-timeout", takes("SECONDS", "600"), "time limit for all ranks to start")                      //
+  run.options.add_options()                                                                                 //
+      ("variant", takes("ENGINE", "auto"), "engine; see spdnn variants --models")                           //
+      ("device", takes("auto|cpu|cuda", "auto"), "where the engine runs")                                   //
+      ("precision", takes("fp32|fp64|bf16"), "bf16 is compared with fp32; default: the variant's first")    //
+      ("rewrite", takes("REWRITES", "all"), "exact rewrites of the model: all, none or a list")             //
+      ("batch", takes("N", "auto"), "images at a time; auto: as many as fit in memory, at most 64")         //
+      ("threads", takes("N"), "host threads; default: all that are granted")                                //
+      ("host-memory", takes("SIZE", "auto"), "memory for model, images and engine: 500M, 4G")               //
+      ("trials", takes("N", "1"), "number of times the inference is run")                                   //
+      ("warm-up", takes("N", "0"), "uncounted trials before these")                                         //
+      ("compare", "also run with --rewrite none; compare rates and logits")                                 //
+      ("profile", "measure the time of each node")                                                          //
+      ("device-state", "record the CUDA device's clocks, temperature, power and energy during the trials")  //
+      ("share-devices", "ranks may share CUDA devices if a node has more ranks than devices")               //
+      ("join-timeout", takes("SECONDS", "600"), "time limit for all ranks to start")                        //
       ("progress", takes("auto|never", "auto"), "auto: on a terminal");
   return {
       .name = "infer --model",
@@ -200,19 +148,22 @@ CommandForm infer_model_form() {
           "  spdnn infer --model pruned.onnx --inputs cat.jpg --names labels.txt\n"};
 }
 
-int infer_model(const Arguments& arguments, double load_seconds) {
-  const Stopwatch process;
-  po::variables_map values;
-  if (!parse(arguments, infer_model_form(), values)) return 0;
+int infer_model(const po::variables_map& values, StartTimes start_times) {
   const ModelSpec spec = spec_of(values);
   const Stopwatch joining;
   const std::unique_ptr<Communicator> ranks = join_ranks(values);
-  ModelStartTimes start_times{process, load_seconds, ranks->is_alone() ? 0 : joining.seconds()};
-  ModelInferenceOnRanks inference(spec, *ranks);
+  start_times.join = ranks->is_alone() ? 0 : joining.seconds();
+  // Static, as in infer().
+  static std::optional<ModelInferenceOnRanks> inference;
+  inference.emplace(spec, *ranks);
   std::optional<ModelFiles> files;
   if (ranks->is_root()) files.emplace(values);
   report_errors_at_once();
-  return end_together(*ranks, [&] { return run_model_on(*ranks, inference, files, start_times); });
+  return end_together(*ranks, [&] {
+    const ExitCode code = run_steps(*ranks, *inference, files, start_times);
+    ranks->barrier();
+    return static_cast<int>(code);
+  });
 }
 
 }  // namespace spdnn::cli

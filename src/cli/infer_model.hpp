@@ -3,6 +3,7 @@
 #include <string>
 
 #include "cli/options.hpp"
+#include "cli/run_steps.hpp"
 #include "spdnn/tensor.hpp"
 
 namespace spdnn::cli {
@@ -11,6 +12,6 @@ namespace spdnn::cli {
 Shape parse_shape(const std::string& text);
 CommandForm infer_model_form();
 /// `infer` for a model; without checkpoints.
-int infer_model(const Arguments& arguments, double load_seconds);
+int infer_model(const po::variables_map& values, StartTimes start_times);
 
 }  // namespace spdnn::cli

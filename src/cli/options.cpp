@@ -83,6 +83,11 @@ std::vector<std::string> option_names(const po::options_description& options) {
 }
 
 bool parse(const Arguments& arguments, const CommandForm& form, po::variables_map& values) {
+  return parse(arguments, form, values, [&](const po::variables_map&) { return form; });
+}
+
+bool parse(const Arguments& arguments, const CommandForm& form, po::variables_map& values,
+           const std::function<CommandForm(const po::variables_map&)>& chosen) {
   const std::string& usage = form.usage;
   const po::options_description options = form.options();
   po::options_description all(options);
@@ -111,7 +116,7 @@ bool parse(const Arguments& arguments, const CommandForm& form, po::variables_ma
   try {
     po::store(po::command_line_parser(arguments).options(all).positional(places).style(kStyle).run(), values);
     if (values.count("help") != 0) {
-      fmt::print("{}", help_text({form}, stdout_columns()));
+      fmt::print("{}", help_text({chosen(values)}, stdout_columns()));
       return false;
     }
     po::notify(values);
@@ -205,6 +210,10 @@ Precision parse_precision(const std::string& text) {
 std::optional<std::string> text_of(const po::variables_map& values, const std::string& name) {
   if (values.count(name) == 0) return std::nullopt;
   return values[name].as<std::string>();
+}
+
+std::vector<std::string> texts_of(const po::variables_map& values, const std::string& name) {
+  return values.count(name) == 0 ? std::vector<std::string>{} : values[name].as<std::vector<std::string>>();
 }
 
 void refuse(const po::variables_map& values, std::initializer_list<const char*> options, const std::string& what) {

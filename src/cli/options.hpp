@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <initializer_list>
 #include <optional>
 #include <string>
@@ -17,6 +18,10 @@ namespace spdnn::cli {
 /// Parses a command's options and positional values. On --help, prints the help to stdout and returns false. UsageError
 /// if the arguments do not fit the form.
 bool parse(const Arguments& arguments, const CommandForm& form, po::variables_map& values);
+/// The same for one of several forms: `form` has the options of all, and `chosen(values)` is the one that they select.
+/// UsageError if an option of another form is given.
+bool parse(const Arguments& arguments, const CommandForm& form, po::variables_map& values,
+           const std::function<CommandForm(const po::variables_map&)>& chosen);
 
 /// The names of the options, without dashes.
 std::vector<std::string> option_names(const po::options_description& options);
@@ -44,6 +49,8 @@ double parse_seconds(const std::string& option, const std::string& text);
 Precision parse_precision(const std::string& text);
 /// The text of option `name`, if given.
 std::optional<std::string> text_of(const po::variables_map& values, const std::string& name);
+/// The texts of an option that takes any number of them.
+std::vector<std::string> texts_of(const po::variables_map& values, const std::string& name);
 /// UsageError if one of the options is given, because it cannot be used with `what`.
 void refuse(const po::variables_map& values, std::initializer_list<const char*> options, const std::string& what);
 /// `auto` or `never`.

@@ -22,7 +22,7 @@ void write_to_stdout(const std::optional<std::string>& path, const std::function
   file.commit();
 }
 
-std::vector<NamedOutput> outputs_of(const po::variables_map& values, std::initializer_list<const char*> options) {
+std::vector<NamedOutput> outputs_of(const po::variables_map& values, const std::vector<const char*>& options) {
   std::vector<NamedOutput> outputs;
   std::string to_stdout;
   for (const char* const option : options) {
@@ -37,61 +37,95 @@ std::vector<NamedOutput> outputs_of(const po::variables_map& values, std::initia
   return outputs;
 }
 
-ResultFiles::ResultFiles(const po::variables_map& values)
-    : categories_path_(text_of(values, "categories")),
-      activations_path_(text_of(values, "activations")),
-      json_path_(text_of(values, "json")) {
-  std::vector<NamedOutput> outputs = outputs_of(values, {"categories", "activations", "json"});
-  if (activations_path_)
-    activations_form_ =
-        output_form("--activations", *activations_path_, {OutputForm::npy, OutputForm::npz, OutputForm::tsv});
-  if (const auto path = text_of(values, "checkpoint")) outputs.push_back({"--checkpoint", *path});
-  std::vector<NamedInput> inputs;
-  for (const char* const option : {"network", "inputs", "mnist", "truth"})
-    if (const auto path = text_of(values, option)) inputs.push_back({"--" + std::string(option), *path});
+RunFiles::RunFiles(const po::variables_map& values, std::initializer_list<const char*> options,
+                   const std::vector<NamedInput>& inputs, const std::vector<NamedOutput>& others)
+    : json_path_(text_of(values, "json")) {
+  std::vector<const char*> all(options);
+  for (const char* const option : options) results_.push_back({text_of(values, option), nullptr});
+  all.push_back("json");
+  std::vector<NamedOutput> outputs = outputs_of(values, all);
+  outputs.insert(outputs.end(), others.begin(), others.end());
   check_outputs(outputs, inputs);
 }
 
-void ResultFiles::attempt(const std::function<void()>& write) {
+void RunFiles::attempt(const std::function<void()>& write) {
   if (error_) return;
   try {
     write();
   } catch (const Error&) {
     error_ = std::current_exception();
-    categories_.reset();
-    activations_.reset();
+    for (Result& result : results_) result.file.reset();
   }
 }
 
-void ResultFiles::write(const Outcome& outcome) {
+void RunFiles::commit(AtomicFile* json) {
+  std::vector<AtomicFile*> files;
+  for (const Result& result : results_) files.push_back(result.file.get());
+  files.push_back(json);
+  AtomicFile::commit_together(files);
+}
+
+void RunFiles::write(const std::vector<Write>& results) {
   attempt([&] {
-    categories_ = open_file(categories_path_);
-    if (categories_) write_tsv_categories(*categories_, outcome.categories);
-    activations_ = open_file(activations_path_);
-    if (activations_) write_activations(*activations_, outcome.activations.value(), activations_form_);
-    for (AtomicFile* const file : {categories_.get(), activations_.get()})
-      if (file != nullptr) file->sync();
-    if (!json_path_) AtomicFile::commit_together({categories_.get(), activations_.get()});
+    for (std::size_t i = 0; i < results_.size(); ++i) {
+      results_[i].file = open_file(results_[i].path);
+      if (results_[i].file) results[i](*results_[i].file);
+    }
+    for (const Result& result : results_)
+      if (result.file) result.file->sync();
+    if (!json_path_) commit(nullptr);
   });
 }
 
-void ResultFiles::finish(const Report& report) {
-  const bool taken = categories_path_ == "-" || activations_path_ == "-" || json_path_ == "-";
-  const std::string text = to_text(report);
-  std::fputs(text.c_str(), taken ? stderr : stdout);
+void RunFiles::finish(const std::string& report, const std::function<std::string()>& json,
+                      const std::vector<Write>& results) {
+  bool taken = json_path_ == "-";
+  for (const Result& result : results_) taken = taken || result.path == "-";
+  std::fputs(report.c_str(), taken ? stderr : stdout);
   if (json_path_) {
     attempt([&] {
-      const std::unique_ptr<AtomicFile> json = open_file(json_path_);
-      if (json) json->write(to_json(report));
-      AtomicFile::commit_together({categories_.get(), activations_.get(), json.get()});
+      const std::unique_ptr<AtomicFile> file = open_file(json_path_);
+      if (file) file->write(json());
+      commit(file.get());
     });
   }
   if (error_) std::rethrow_exception(error_);
-  write_to_stdout(categories_path_, [&](AtomicFile& out) { write_tsv_categories(out, report.outcome.categories); });
-  write_to_stdout(activations_path_, [&](AtomicFile& out) {
-    write_activations(out, report.outcome.activations.value(), activations_form_);
-  });
-  write_to_stdout(json_path_, [&](AtomicFile& out) { out.write(to_json(report)); });
+  for (std::size_t i = 0; i < results_.size(); ++i) write_to_stdout(results_[i].path, results[i]);
+  write_to_stdout(json_path_, [&](AtomicFile& out) { out.write(json()); });
+}
+
+namespace {
+
+std::vector<NamedInput> inputs_of_network(const po::variables_map& values) {
+  std::vector<NamedInput> inputs;
+  for (const char* const option : {"network", "mnist", "truth"})
+    if (const auto path = text_of(values, option)) inputs.push_back({"--" + std::string(option), *path});
+  for (const std::string& path : texts_of(values, "inputs")) inputs.push_back({"--inputs", path});
+  return inputs;
+}
+
+std::vector<NamedOutput> checkpoint_of(const po::variables_map& values) {
+  const auto path = text_of(values, "checkpoint");
+  return path ? std::vector<NamedOutput>{{"--checkpoint", *path}} : std::vector<NamedOutput>{};
+}
+
+OutputForm activations_form(const po::variables_map& values) {
+  const auto path = text_of(values, "activations");
+  return path ? output_form("--activations", *path, {OutputForm::npy, OutputForm::npz, OutputForm::tsv})
+              : OutputForm::npy;
+}
+
+}  // namespace
+
+ResultFiles::ResultFiles(const po::variables_map& values)
+    : activations_form_(activations_form(values)),
+      files_(values, {"categories", "activations"}, inputs_of_network(values), checkpoint_of(values)) {}
+
+std::vector<RunFiles::Write> ResultFiles::writers(const Report& report) const {
+  return {[&](AtomicFile& out) { write_tsv_categories(out, report.outcome.categories); },
+          [&, form = activations_form_](AtomicFile& out) {
+            write_activations(out, report.outcome.activations.value(), form);
+          }};
 }
 
 }  // namespace spdnn::cli

@@ -21,7 +21,7 @@
 namespace spdnn::cli {
 
 /// The files given for these options. UsageError if two of them are stdout.
-std::vector<NamedOutput> outputs_of(const po::variables_map& values, std::initializer_list<const char*> options);
+std::vector<NamedOutput> outputs_of(const po::variables_map& values, const std::vector<const char*>& options);
 
 /// Opens the file of an option; null if it is not given or is stdout (write_to_stdout).
 std::unique_ptr<AtomicFile> open_file(const std::optional<std::string>& path);
@@ -45,28 +45,52 @@ class Printed {
   std::FILE* stream_;
 };
 
-/// The outputs of `infer`: the category list, the activations, the report, the JSON line. The report is printed even if
-/// a file cannot be written. Several files are put in place together at the end, so that adjacent files belong to one
+/// The outputs of `infer`: results in files of their own, the report, the JSON line. The report is printed even if a
+/// file cannot be written. Several files are put in place together at the end, so that adjacent files belong to one
 /// run. Output to stdout is written last.
-class ResultFiles {
+class RunFiles {
  public:
-  /// Refuses outputs that cannot be written or would overwrite an input, before any work.
-  explicit ResultFiles(const po::variables_map& values);
-  /// Errors are kept for finish().
-  void write(const Outcome& outcome);
+  using Write = std::function<void(AtomicFile&)>;
+
+  /// Refuses outputs that cannot be written or would overwrite an input, before any work. `options` name the results'
+  /// files.
+  RunFiles(const po::variables_map& values, std::initializer_list<const char*> options,
+           const std::vector<NamedInput>& inputs, const std::vector<NamedOutput>& others = {});
+  /// Writes the results, in the order of the options. Errors are kept for finish().
+  void write(const std::vector<Write>& results);
   /// Prints the report, writes the JSON line, then throws the first error.
-  void finish(const Report& report);
+  void finish(const std::string& report, const std::function<std::string()>& json, const std::vector<Write>& results);
 
  private:
-  void attempt(const std::function<void()>& write);
+  struct Result {
+    std::optional<std::string> path;
+    std::unique_ptr<AtomicFile> file;  ///< written, synced, not yet in place
+  };
 
-  std::optional<std::string> categories_path_;
-  std::optional<std::string> activations_path_;
-  OutputForm activations_form_ = OutputForm::npy;
+  void attempt(const std::function<void()>& write);
+  void commit(AtomicFile* json);
+
+  std::vector<Result> results_;
   std::optional<std::string> json_path_;
-  std::unique_ptr<AtomicFile> categories_;  ///< written, synced, not yet in place
-  std::unique_ptr<AtomicFile> activations_;
   std::exception_ptr error_;  ///< the first error
+};
+
+/// The outputs of a network's run: categories, activations.
+class ResultFiles {
+ public:
+  explicit ResultFiles(const po::variables_map& values);
+  void check_against(const Report& /*report*/) const {}
+  void write(const Report& report) { files_.write(writers(report)); }
+  void finish(const Report& report) {
+    files_.finish(
+        to_text(report), [&] { return to_json(report); }, writers(report));
+  }
+
+ private:
+  std::vector<RunFiles::Write> writers(const Report& report) const;
+
+  OutputForm activations_form_;
+  RunFiles files_;
 };
 
 }  // namespace spdnn::cli

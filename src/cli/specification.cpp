@@ -7,6 +7,14 @@
 
 namespace spdnn::cli {
 
+void fill_engine_settings(const po::variables_map& values, RunSettings& settings) {
+  const std::string variant = values["variant"].as<std::string>();
+  if (variant != "auto") settings.variant = variant;
+  settings.device = device_of(values, "device");
+  if (const auto threads = text_of(values, "threads")) settings.threads = parse_threads(*threads);
+  settings.progress = parse_progress(values["progress"].as<std::string>());
+}
+
 OptionGroup network_options() {
   OptionGroup group{.heading = "Network"};
   group.options.add_options()                                                                          //
@@ -71,7 +79,10 @@ NetworkSpec network_spec(const po::variables_map& values) {
 }
 
 ImageSpec image_spec(const po::variables_map& values) {
-  ImageSpec spec{text_of(values, "inputs").value_or(""), text_of(values, "mnist").value_or(""), {}};
+  ImageSpec spec{"", text_of(values, "mnist").value_or(""), {}};
+  const std::vector<std::string> files = texts_of(values, "inputs");
+  if (files.size() > 1) throw UsageError("--inputs: expected one file; several are images of a model (--model)");
+  if (!files.empty()) spec.path = files.front();
   if (spec.path.empty() == spec.mnist.empty()) throw UsageError("give either --inputs PATH or --mnist IDX");
   if (const auto images = text_of(values, "images")) spec.images = parse_count("images", *images);
   if (!spec.mnist.empty()) refuse(values, {"images"}, "--mnist");
@@ -79,13 +90,21 @@ ImageSpec image_spec(const po::variables_map& values) {
 }
 
 void fill_engine(const po::variables_map& values, InferenceSpec& spec) {
-  const auto value = [&](const char* option) { return values[option].as<std::string>(); };
-  spec.passes = parse_passes(value("reduce"), "reduce");
-  if (value("variant") != "auto") spec.variant = value("variant");
-  spec.device = device_of(values, "device");
+  spec.passes = parse_passes(values["reduce"].as<std::string>(), "reduce");
   spec.plan_device = device_of(values, "plan-device");
-  if (const auto threads = text_of(values, "threads")) spec.threads = parse_threads(*threads);
-  spec.progress = parse_progress(value("progress"));
+  fill_engine_settings(values, spec);
+}
+
+void fill_run(const po::variables_map& values, RunSettings& settings) {
+  const auto value = [&](const char* option) { return values[option].as<std::string>(); };
+  if (const auto precision = text_of(values, "precision")) settings.precision = parse_precision(*precision);
+  settings.trials = static_cast<int>(parse_count("trials", value("trials")));
+  settings.warm_up = static_cast<int>(parse_whole("warm-up", value("warm-up")));
+  if (value("batch") != "auto") settings.batch = parse_count("batch", value("batch"));
+  settings.host_memory = parse_bytes("host-memory", value("host-memory"));
+  settings.share_devices = values.count("share-devices") != 0;
+  settings.device_state = values.count("device-state") != 0;
+  settings.compare = values.count("compare") != 0;
 }
 
 std::optional<Device> device_of(const po::variables_map& values, const char* option) {

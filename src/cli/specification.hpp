@@ -17,8 +17,20 @@ OptionGroup engine_options();
 /// The specifications from these options. UsageError if options contradict each other.
 NetworkSpec network_spec(const po::variables_map& values);
 ImageSpec image_spec(const po::variables_map& values);
-/// Fills passes, variant, device, plan_device and threads.
+/// From engine_options().
 void fill_engine(const po::variables_map& values, InferenceSpec& spec);
+
+/// From --variant, --device, --threads and --progress.
+void fill_engine_settings(const po::variables_map& values, RunSettings& settings);
+/// From the other options that runs of networks and of models have in common.
+void fill_run(const po::variables_map& values, RunSettings& settings);
+/// From --verify: K, or all.
+template <class Truth>
+void fill_sample(const po::variables_map& values, Truth& truth) {
+  const auto verify = text_of(values, "verify");
+  truth.everything = verify == "all";
+  if (verify && !truth.everything) truth.sample = parse_count("verify", *verify);
+}
 
 /// From --neurons, --layers, --bias, --bias-rule and --cap only.
 NetworkSpec network_parameters(const po::variables_map& values);

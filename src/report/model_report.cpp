@@ -91,6 +91,15 @@ std::string against_fp32_text(const ModelReport& r) {
                      r.against_fp32->largest_difference);
 }
 
+std::string compared_text(const ModelReport& r) {
+  const ComparedModelRun& c = *r.compared;
+  return fmt::format(
+      "--rewrite none by {}: infer {:.6f} s; {:.2f} times as long, {} of {} predictions differ, logits by "
+      "at most {:.3g}",
+      c.variant, c.infer.median, c.infer.median / r.seconds.infer.median, c.differing, r.predictions.size(),
+      c.largest_difference);
+}
+
 std::string overflow_text(const ModelReport& r) {
   return fmt::format("numbers may have exceeded fp32 from {} on; another order of summation may give different logits",
                      escaped(r.overflow));
@@ -148,11 +157,21 @@ Json nodes_json(const std::optional<NodeCheck>& check) {
           {"largest_difference", finite_json(check->largest_difference)}};
 }
 
-Json against_fp32_json(const std::optional<AgainstFp32>& against) {
+Json against_fp32_json(const std::optional<ModelDifference>& against) {
   if (!against) return nullptr;
   return {{"variant", against->variant},
           {"differing", against->differing},
           {"largest_difference", finite_json(against->largest_difference)}};
+}
+
+Json compared_json(const ModelReport& r) {
+  if (!r.compared) return nullptr;
+  return {{"variant", r.compared->variant},
+          {"rewrites", "none"},
+          {"infer", spread_json(r.compared->infer)},
+          {"images_per_second", r.compared->infer.median > 0 ? r.images / r.compared->infer.median : 0},
+          {"differing", r.compared->differing},
+          {"largest_difference", finite_json(r.compared->largest_difference)}};
 }
 
 Json profile_json(const ModelReport& r) {
@@ -187,6 +206,8 @@ std::string to_text(const ModelReport& r) {
   if (!r.overflow.empty()) line("overflow", overflow_text(r));
   text += answers_text(r);
   if (r.accuracy) line("accuracy", accuracy_text(*r.accuracy));
+  if (r.compared) line("compared with", compared_text(r));
+  if (r.device_state) line("device state", device_state_text(*r.device_state));
   if (r.against_fp32) line("precision", against_fp32_text(r));
   for (const auto& [name, check] : {std::pair{"expected", &r.expected}, std::pair{"reference", &r.recomputed}}) {
     if (!*check) continue;
@@ -226,7 +247,9 @@ std::string to_json(const ModelReport& r) {
                {"expected", check_json(r.expected)},
                {"reference", check_json(r.recomputed)},
                {"nodes", nodes_json(r.nodes_checked)},
+               {"compared", compared_json(r)},
                {"against_fp32", against_fp32_json(r.against_fp32)},
+               {"device_state", device_state_json(r.device_state)},
                {"verdict", {{"status", to_string(r.verdict.status)}, {"against", r.verdict.against}}}};
   json.update(record_json(r));
   return json_line(json);

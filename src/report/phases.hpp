@@ -25,6 +25,9 @@ std::string phases_text(const RunRecord& record, const PhaseRemarks& remarks);
 
 /// The text for a run on several ranks.
 std::string ranks_text(const RankSpreads& ranks);
+/// What the device did, where it was asked.
+std::string device_state_text(const DeviceState& state);
+nlohmann::ordered_json device_state_json(const std::optional<DeviceState>& state);
 /// The fields of a JSON line that every run has: variant, notes, precision, trials, warm_up, batch, seconds, ranks,
 /// machine, build.
 nlohmann::ordered_json record_json(const RunRecord& record);

@@ -91,27 +91,6 @@ nlohmann::ordered_json optional_json(const auto& value) {
   return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json(nullptr);
 }
 
-std::string device_state_text(const DeviceState& state) {
-  const auto of = [](const char* what, const std::optional<Spread>& s, const char* unit) {
-    return s ? fmt::format("{} {:.0f} {} ({:.0f} to {:.0f})", what, s->median, unit, s->min, s->max)
-             : fmt::format("{} not available", what);
-  };
-  const std::string energy = state.joules_per_trial ? fmt::format("{:.4g} J per trial", *state.joules_per_trial)
-                                                    : std::string("energy not available");
-  return fmt::format("{}, {}, {}, {}, {}", of("SM clock", state.sm_clock_mhz, "MHz"),
-                     of("memory clock", state.memory_clock_mhz, "MHz"), of("temperature", state.temperature_c, "C"),
-                     of("power", state.power_w, "W"), energy);
-}
-
-nlohmann::ordered_json device_state_json(const std::optional<DeviceState>& state) {
-  if (!state) return nullptr;
-  return {{"sm_clock_mhz", min_median_max_json(state->sm_clock_mhz)},
-          {"memory_clock_mhz", min_median_max_json(state->memory_clock_mhz)},
-          {"temperature_c", min_median_max_json(state->temperature_c)},
-          {"power_w", min_median_max_json(state->power_w)},
-          {"joules_per_trial", optional_json(state->joules_per_trial)}};
-}
-
 /// Of infer, over all parts.
 double checkpoint_share(const Report& r) {
   return r.seconds.infer.sum > 0 ? r.seconds.checkpoint / r.seconds.infer.sum : 0;

@@ -56,7 +56,7 @@ setup() {
 }
 
 @test "with more ranks than images some have none" {
-  infer+=(--images 2 --variant conv_reference)
+  infer+=(--first 2 --variant conv_reference)
   "$SPDNN" "${infer[@]}" --logits alone.npy
   for library in "${libraries[@]}"; do
     use_mpi "$library"
@@ -75,7 +75,7 @@ setup() {
   cmp alone.npy ranks.npy
   jq -e '.batch == 5 and .ranks.images == {min: 5, median: 5, max: 10}' run.json
   rm ranks.npy
-  ends 2 ranks 3 "${infer[@]}" --images 12 --logits ranks.npy
+  ends 2 ranks 3 "${infer[@]}" --first 12 --logits ranks.npy
   says_once 'spdnn: rank 0 of 3 on *: --shape: the model takes 5 images at a time, of which 12 are no multiple*'
   [ ! -e ranks.npy ]
 }

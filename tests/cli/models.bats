@@ -54,7 +54,7 @@ refused() {
 @test "a sample of the images proves nothing about the others: it fails or leaves the run UNVERIFIED" {
   "${infer[@]}" --logits logits.npy
   for options in "--verify 3" "--verify 19" "--verify 3 --expected five.npy"; do
-    "${infer[@]}" --images 5 --logits five.npy
+    "${infer[@]}" --first 5 --logits five.npy
     # shellcheck disable=SC2086
     run "${infer[@]}" $options --json run.json
     echo "$output"
@@ -101,7 +101,7 @@ refused() {
 }
 
 @test "expected logits: wrong ones fail, fewer rows are said to be fewer, and near ties do not fail" {
-  "${infer[@]}" --images 5 --logits five.npy
+  "${infer[@]}" --first 5 --logits five.npy
   run "${infer[@]}" --expected five.npy
   [ "$status" -eq 0 ]
   [[ "$output" == *"UNVERIFIED (against five.npy on the first 5 of 20 images, a sample"* ]]
@@ -178,12 +178,24 @@ open('vgg/model.safetensors', 'wb').write(data)"
   refused 3 'spdnn: *relu*gelu*' "${infer[@]}"
 }
 
+@test "--compare runs the model as given, too; the host memory is that of model, images and engine" {
+  "${infer[@]}" --compare --trials 2 --json run.json >out.txt
+  grep -qE '^compared with +--rewrite none by [a-z_]+: infer [0-9.]+ s; [0-9.]+ times as long, 0 of [0-9]+ predictions differ, logits by at most' out.txt
+  jq -e '.compared.rewrites == "none" and .compared.differing == 0 and .compared.infer.median > 0' run.json
+  "${infer[@]}" --json run.json >out.txt
+  jq -e '.compared == null and .device_state == null' run.json
+}
+
 @test "options that do not fit are refused by name: exit code 2, one line, nothing written" {
-  for option in "--network net" "--neurons 1024" "--reduce none" "--compare" "--truth list.tsv" "--categories out.tsv" \
+  for option in "--network net" "--neurons 1024" "--reduce none" "--truth list.tsv" "--categories out.tsv" \
     "--checkpoint file" "--mnist images"; do
     # shellcheck disable=SC2086
     refused 2 "spdnn: ${option%% *} cannot be used with --model" "${infer[@]}" $option
   done
+  refused 2 "spdnn: --images cannot be used with --model; --first N takes the first N images of a model" "${infer[@]}" --images 2
+  run "$SPDNN" infer --network net --inputs a.tsv b.tsv
+  [ "$status" -eq 2 ]
+  [ "$output" = "spdnn: --inputs: expected one file; several are images of a model (--model)" ]
   run "$SPDNN" infer --network net --inputs images.tsv --labels labels.npy
   [ "$status" -eq 2 ]
   [ "$output" = "spdnn: --labels needs --model" ]
@@ -223,7 +235,7 @@ open('vgg/model.safetensors', 'wb').write(data)"
   same_numbers found.npy textcnn-875/predictions.npy
   [ -d "$fashion" ] || skip "needs the Debian package dataset-fashion-mnist"
   check vgg8-95 0.9 --inputs "$fashion/t10k-images-idx3-ubyte.gz" --subtract 73 --divide 90 \
-    --labels "$fashion/t10k-labels-idx1-ubyte.gz" --images 512
+    --labels "$fashion/t10k-labels-idx1-ubyte.gz" --first 512
 }
 
 @test "a real classifier: outputs and nodes are within the bounds of what onnxruntime gave" {

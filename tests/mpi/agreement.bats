@@ -73,7 +73,7 @@ END
       differ "${option[@]}" -- infer --model m.onnx --inputs t.npy --progress never
     done <<'END'
 --shape N,1,28,28
---images 2
+--first 2
 --layout nhwc
 --table t.npy
 --subtract 1
@@ -98,6 +98,7 @@ END
 --trials 2
 --warm-up 1
 --profile
+--compare
 --join-timeout 60
 END
   done

@@ -2,6 +2,9 @@
 
 #include <condition_variable>
 #include <system_error>
+#include <utility>
+
+#include "engines/devices.hpp"
 
 namespace spdnn {
 
@@ -50,6 +53,11 @@ void DeviceMonitor::sample_until(const std::stop_token& stop) {
   std::condition_variable_any wake;
   std::unique_lock lock(mutex);
   while (!wake.wait_for(lock, stop, rates_.between, [] { return false; }) && !stop.stop_requested()) sample();
+}
+
+std::unique_ptr<DeviceMonitor> monitor_of(int cuda_device, bool energy) {
+  std::unique_ptr<const Nvml> nvml = Nvml::open(device_names(Device::cuda, cuda_device).id);
+  return nvml ? std::make_unique<DeviceMonitor>(std::move(nvml), DeviceMonitor::Rates{.energy = energy}) : nullptr;
 }
 
 }  // namespace spdnn

@@ -57,4 +57,7 @@ class DeviceMonitor {
   std::jthread thread_;  ///< the last member, so that it has ended before the others are destroyed
 };
 
+/// A monitor of the CUDA device; null where its driver does not answer.
+std::unique_ptr<DeviceMonitor> monitor_of(int cuda_device, bool energy);
+
 }  // namespace spdnn

@@ -39,8 +39,8 @@ double difference_of(float a, float b) {
   return std::isnan(difference) ? HUGE_VAL : difference;
 }
 
-AgainstFp32 against_fp32(const ModelReport& report, const std::string& variant, const Tensor& logits) {
-  AgainstFp32 against{variant, 0, 0};
+ModelDifference difference_from(const ModelReport& report, const std::string& variant, const Tensor& logits) {
+  ModelDifference against{variant, 0, 0};
   for (std::size_t i = 0; i < logits.values.size(); ++i)
     against.largest_difference =
         std::max(against.largest_difference, difference_of(logits.values[i], report.logits.values[i]));

@@ -26,7 +26,7 @@ Accuracy accuracy_of(const Tensor& logits, const std::vector<Index>& labels);
 /// |a - b|, infinite if one of them is NaN.
 double difference_of(float a, float b);
 
-/// The difference of the report's logits and predictions from `logits`, those of the same run by `variant` in fp32.
-AgainstFp32 against_fp32(const ModelReport& report, const std::string& variant, const Tensor& logits);
+/// The difference of the report's logits and predictions from `logits`, those of another run by `variant`.
+ModelDifference difference_from(const ModelReport& report, const std::string& variant, const Tensor& logits);
 
 }  // namespace spdnn

@@ -49,9 +49,14 @@ void require_fixed(Index fixed, Index asked, Index images) {
 
 }  // namespace
 
+EngineRequest engine_request(const EngineSettings& settings) {
+  return {settings.variant, settings.device, settings.precision, settings.cuda_device};
+}
+
 ModelEngineChoice find_model_engine(const EngineSettings& settings, const Model& model,
                                     const ModelEngineOptions& options) {
-  const EngineRequest request{settings.variant, settings.device, settings.precision, options.device};
+  EngineRequest request = engine_request(settings);
+  request.cuda_device = options.device;
   if (!request.variant.empty()) return named_engine(request, find_model_variant(request.variant));
   const std::vector<const ModelVariant*> usable = usable_variants(request, model_variants());
   if (usable.empty())

@@ -9,6 +9,8 @@
 #include "core/system/stopwatch.hpp"
 #include "core/threads/parallel.hpp"
 #include "engines/devices.hpp"
+#include "inference/device/device_monitor.hpp"
+#include "inference/device/device_start.hpp"
 #include "inference/model/accuracy.hpp"
 #include "inference/model/choice.hpp"
 #include "inference/model/inference_on_ranks.hpp"
@@ -19,6 +21,7 @@
 #include "inference/model/runnable.hpp"
 #include "inference/model/verdict.hpp"
 #include "inference/model/verify.hpp"
+#include "inference/ranks/rank_resources.hpp"
 #include "io/arrays/class_names.hpp"
 #include "io/arrays/image_tensor.hpp"
 #include "io/arrays/labels.hpp"
@@ -57,7 +60,11 @@ void check_runnable(const std::string& path, const Model& model) {
 class ModelInference::Steps {
  public:
   Steps(ModelSpec spec, std::unique_ptr<Communicator> own, Communicator* ranks)
-      : own_(std::move(own)), ranks_(ranks != nullptr ? *ranks : *own_), spec_(checked(std::move(spec))) {
+      : own_(std::move(own)),
+        ranks_(ranks != nullptr ? *ranks : *own_),
+        spec_(checked(std::move(spec))),
+        start_(may_choose_cuda(engine_request(spec_), model_variants()),
+               device_choice(ranks_.place(), spec_.cuda_device)) {
     if (!ranks_.is_root()) spec_.progress = {};
   }
 
@@ -101,13 +108,15 @@ class ModelInference::Steps {
 
   void run() {
     require_before(stage_ >= Stage::planned, "run() comes after plan()");
+    start_.wait();
+    report_.seconds.start = start_.seconds();
     if (ranks_.is_root()) prepare();
     const Stopwatch watch;
     order_ = share_order(ranks_, order_);
     run_ = share_model(ranks_, run_);
     mine_ = scatter_images(ranks_, images_, fixed_batch(*run_).value_or(1));
     if (!ranks_.is_alone()) report_.seconds.share = watch.seconds();
-    RankedModelResult result = run_on_ranks(order_);
+    RankedModelResult result = run_on_ranks(order_, run_, monitor_.get());
     if (ranks_.is_root()) conclude(std::move(result));
     stage_ = Stage::run;
   }
@@ -115,6 +124,7 @@ class ModelInference::Steps {
   void verify() {
     require_before(stage_ == Stage::run, "verify() comes after run()");
     if (ranks_.is_root()) judge();
+    if (spec_.compare) compare_without_rewrites();
     if (below_fp32(order_.precision)) compare_with_fp32();
   }
 
@@ -125,39 +135,53 @@ class ModelInference::Steps {
 
   /// What all ranks are to do, and what the report says of it.
   void prepare() {
-    ModelEngineOptions options = options_to_choose();
-    options.batch = wanted_batch(spec_, *run_, report_.images);
-    const ModelEngineChoice choice = choose_model_engine(spec_, *run_, options);
-    options.precision = choice.precision;
-    if (below_fp32(choice.precision) && (spec_.truth.has_expected() || recomputed() > 0))
+    const Chosen chosen = chosen_for(spec_, *run_);
+    if (below_fp32(chosen.order.precision) && (spec_.truth.has_expected() || recomputed() > 0))
       throw UsageError("precision", fmt::format("the bound of logits is that of fp32: a run in {} can be compared with "
                                                 "labels alone, and is compared with one in fp32",
-                                                to_string(choice.precision)));
-    options.batch = batch_of_rank(spec_, *choice.variant, options);
-    describe_engine(choice, *run_, options, spec_, report_);
-    order_ = {std::string(choice.variant->name),
-              choice.precision,
-              report_.images,
-              options.batch,
-              may_shrink(),
-              spec_.trials,
-              spec_.warm_up,
-              spec_.profile};
+                                                to_string(chosen.order.precision)));
+    describe_engine(chosen.engine, *run_, chosen.options, spec_, report_);
+    order_ = chosen.order;
+    if (spec_.compare) compared_order_ = chosen_for(without_rewrites(), *given_).order;
+    if (spec_.device_state && report_.device == Device::cuda) monitor_ = monitor_of(start_.device(), ranks_.is_alone());
   }
 
-  /// No more than the rank with the most images has.
-  Index batch_of_rank(const ModelSpec& spec, const ModelVariant& variant, const ModelEngineOptions& options) const {
-    const Index batch = model_batch(spec, variant, *run_, report_.images, options);
-    return std::min(batch, most_images(report_.images, fixed_batch(*run_).value_or(1), ranks_.place().ranks));
+  /// The engine for a model, and how it runs.
+  struct Chosen {
+    ModelEngineChoice engine;
+    ModelEngineOptions options;
+    ModelOrder order;
+  };
+  Chosen chosen_for(const ModelSpec& spec, const Model& model) const {
+    ModelEngineOptions options = options_to_choose();
+    options.epilogues = spec.rewrites.epilogues;
+    options.profile = spec.profile;
+    options.batch = wanted_batch(spec, model, report_.images);
+    const ModelEngineChoice engine = choose_model_engine(spec, model, options);
+    options.precision = engine.precision;
+    // No more than the rank with the most images has.
+    options.batch = std::min(model_batch(spec, *engine.variant, model, report_.images, options),
+                             most_images(report_.images, fixed_batch(model).value_or(1), ranks_.place().ranks));
+    return {engine,
+            options,
+            {.variant = std::string(engine.variant->name),
+             .precision = engine.precision,
+             .images = report_.images,
+             .batch = options.batch,
+             .may_shrink = spec.batch == 0 && !fixed_batch(model),
+             .trials = spec.trials,
+             .warm_up = spec.warm_up,
+             .profile = spec.profile,
+             .epilogues = options.epilogues}};
   }
 
-  bool may_shrink() const { return spec_.batch == 0 && !fixed_batch(*run_); }
-
-  RankedModelResult run_on_ranks(const ModelOrder& order) {
+  RankedModelResult run_on_ranks(const ModelOrder& order, const std::shared_ptr<const Model>& model,
+                                 DeviceMonitor* monitor = nullptr) {
     ModelRunOptions options;
     options.engine = engine_options();
     options.progress = spec_.progress;
-    return run_model_on_ranks(ranks_, order, run_, mine_, options);
+    options.monitor = monitor;
+    return run_model_on_ranks(ranks_, order, model, mine_, options, spec_.share_devices);
   }
 
   void judge() {
@@ -221,10 +245,19 @@ class ModelInference::Steps {
     return spec_.truth.everything ? report_.images : std::min(spec_.truth.sample, report_.images);
   }
 
+  /// What the limit leaves beside the model and the images, at least a byte; 0 without a limit.
+  std::size_t memory_for_engine() const {
+    if (spec_.host_memory == 0) return 0;
+    const Tensor& images = ranks_.is_root() ? images_ : mine_;
+    const std::size_t held = bytes_of(ranks_.is_root() ? *given_ : *run_) + images.values.bytes();
+    return spec_.host_memory > held ? spec_.host_memory - held : 1;
+  }
+
   ModelEngineOptions engine_options() const {
     ModelEngineOptions options;
     options.threads = spec_.threads;
-    options.host_memory = spec_.host_memory;
+    options.device = start_.device();
+    options.host_memory = memory_for_engine();
     options.epilogues = spec_.rewrites.epilogues;
     options.profile = spec_.profile;
     options.cancelled = spec_.cancelled;
@@ -236,14 +269,31 @@ class ModelInference::Steps {
     ModelEngineOptions options = engine_options();
     if (!ranks_.is_alone())
       options.host_memory =
-          memory_budget(Device::cpu, {.host_memory = spec_.host_memory, .sharers = ranks_.place().node_ranks});
+          memory_budget(Device::cpu, {.host_memory = options.host_memory, .sharers = ranks_.place().node_ranks});
     return options;
   }
 
   void conclude(RankedModelResult all) {
     record_run(std::move(all), *run_, spec_, report_);
     report_.seconds.total = since_start_.seconds();
+    if (monitor_) report_.device_state = monitor_->state();
     report_.verdict = {Verdict::Status::unverified, "nothing: verifying was not asked for"};
+  }
+
+  ModelSpec without_rewrites() const {
+    ModelSpec second = spec_;
+    second.rewrites = {};
+    second.profile = false;
+    return second;
+  }
+
+  /// On all ranks, the model as given.
+  void compare_without_rewrites() {
+    const ModelOrder order = share_order(ranks_, compared_order_);
+    const ModelRunResult result = run_on_ranks(order, share_model(ranks_, given_)).result;
+    if (ranks_.is_root())
+      report_.compared =
+          ComparedModelRun{difference_from(report_, order.variant, result.output), spread(result.infer_seconds)};
   }
 
   /// On all ranks, by the same variant where it computes in fp32, too.
@@ -251,26 +301,26 @@ class ModelInference::Steps {
     ModelOrder order;
     if (ranks_.is_root()) order = order_in_fp32();
     order = share_order(ranks_, order);
-    const Tensor logits = run_on_ranks(order).result.output;
-    if (ranks_.is_root()) report_.against_fp32 = against_fp32(report_, order.variant, logits);
+    const Tensor logits = run_on_ranks(order, run_).result.output;
+    if (ranks_.is_root()) report_.against_fp32 = difference_from(report_, order.variant, logits);
   }
 
   ModelOrder order_in_fp32() const {
     ModelSpec second = spec_;
     second.precision = Precision::fp32;
+    second.trials = 1;
+    second.warm_up = 0;
+    second.profile = false;
     const auto& known = find_model_variant(report_.variant).precisions;
     if (std::find(known.begin(), known.end(), Precision::fp32) == known.end()) second.variant.clear();
-    ModelEngineOptions options = options_to_choose();
-    options.profile = false;
-    const ModelEngineChoice choice = choose_model_engine(second, *run_, options);
-    const Index batch = batch_of_rank(second, *choice.variant, options);
-    return {std::string(choice.variant->name), choice.precision, report_.images, batch, may_shrink()};
+    return chosen_for(second, *run_).order;
   }
 
   const std::unique_ptr<Communicator> own_;  ///< of a single process
   Communicator& ranks_;
   Stopwatch since_start_;
   ModelSpec spec_;
+  DeviceStart start_;
   Stage stage_ = Stage::begun;
   std::shared_ptr<const Model> run_;  ///< what the engine runs; the root's until it is shared
   ModelOrder order_;
@@ -280,6 +330,8 @@ class ModelInference::Steps {
   Tensor images_;
   std::vector<Index> labels_;
   std::optional<Tensor> expected_;
+  ModelOrder compared_order_;  ///< with `compare`
+  std::unique_ptr<DeviceMonitor> monitor_;
   ModelReport report_;
 };
 

@@ -33,7 +33,7 @@ LoadedImages load_model_images(const ModelInputs& inputs, const Model& model) {
                        .images = inputs.images};
   Shape one = input.shape;
   if (!one.empty()) one[0] = 1;
-  if (inputs.images) check_memory_for("images", *inputs.images, elements(one).value_or(0) * sizeof(float));
+  if (inputs.images) check_memory_for("first", *inputs.images, elements(one).value_or(0) * sizeof(float));
   if (!inputs.pictures.empty() && !inputs.path.empty()) throw UsageError("inputs", "give either a path or pictures");
   if (!inputs.pictures.empty() && !inputs.table.empty()) throw UsageError("table", "does not go with pictures");
   ImageTensor read = inputs.pictures.empty() ? read_image_tensor(inputs.path, request)

@@ -14,7 +14,7 @@ namespace spdnn {
 
 void fields(auto& archive, MaybeConst<ModelOrder> auto& order) {
   archive(order.variant, order.precision, order.images, order.batch, order.may_shrink, order.trials, order.warm_up,
-          order.profile);
+          order.profile, order.epilogues);
 }
 
 namespace {
@@ -116,6 +116,7 @@ RankedModelResult run_model_on_ranks(Communicator& ranks, const ModelOrder& orde
   own.engine.precision = order.precision;
   own.engine.batch = order.batch;
   own.engine.profile = order.profile;
+  own.engine.epilogues = order.epilogues;
   const auto images = static_cast<Index>(mine.shape[0]);
   const RankWish wish{own.engine.threads, variant.device == Device::cuda, own.engine.device, share_devices};
   const auto ready = [&] {

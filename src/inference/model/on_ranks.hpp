@@ -23,6 +23,7 @@ struct ModelOrder {
   int trials = 1;
   int warm_up = 0;
   bool profile = false;
+  bool epilogues = true;
 };
 /// The root's order on all ranks.
 ModelOrder share_order(Communicator& ranks, const ModelOrder& order);

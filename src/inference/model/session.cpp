@@ -62,6 +62,7 @@ class ModelSession::Contents {
     ModelEngineOptions& options = options_;
     options.threads = host_threads(settings.threads);
     options.host_memory = settings.host_memory;
+    options.device = settings.cuda_device;
     options.epilogues = rewrites.epilogues;
     options.cancelled = [this] { return cancelled_ && cancelled_(); };
     const Index most = fixed_batch(*model_).value_or(kMaxIndex);

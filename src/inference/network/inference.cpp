@@ -89,9 +89,7 @@ Inference::Steps::Steps(InferenceSpec spec, std::unique_ptr<Communicator> own, C
       ranks_(ranks != nullptr ? *ranks : *own_),
       spec_(checked(std::move(spec), ranks_.is_root())),
       start_(may_choose_cuda(engine_request(spec_), variants()) || spec_.plan_device == Device::cuda,
-             [place = ranks_.place(), given = spec_.cuda_device] {
-               return place.ranks == 1 ? given : device_of_rank(place);
-             }) {
+             device_choice(ranks_.place(), spec_.cuda_device)) {
   if (!ranks_.is_root()) spec_.progress = {};
 }
 
@@ -293,15 +291,9 @@ void Inference::Steps::prepare() {
   check_second_runs(choice);
   describe(plan_, images_.facts().images, choice, spec_, report_);
   if (plan_was_stored_) report_.notes.emplace_back("the plan was stored with the network");
-  if (spec_.device_state && report_.device == Device::cuda) watch_device();
+  if (spec_.device_state && report_.device == Device::cuda) monitor_ = monitor_of(start_.device(), ranks_.is_alone());
   if (planned_on_cuda_) report_.notes.emplace_back(kPlannedOnCuda);
   report_.notes.insert(report_.notes.end(), reader_notes_.begin(), reader_notes_.end());
-}
-
-void Inference::Steps::watch_device() {
-  const DeviceMonitor::Rates rates{.energy = ranks_.is_alone()};
-  if (auto nvml = Nvml::open(device_names(Device::cuda, start_.device()).id))
-    monitor_ = std::make_unique<DeviceMonitor>(std::move(nvml), rates);
 }
 
 std::vector<Work> Inference::Steps::deal(const std::vector<Work>& all) {

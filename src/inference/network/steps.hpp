@@ -83,10 +83,6 @@ class Inference::Steps {
   /// Sets the orders of all ranks and their part of the report.
   void prepare();
 
-  /// The device state is omitted from the report if NVML is unavailable. With several ranks only one device is watched,
-  /// whose energy is not that of the run.
-  void watch_device();
-
   /// Refuses before the first run what verify() could not run after it.
   void check_second_runs(const EngineChoice& choice);
 

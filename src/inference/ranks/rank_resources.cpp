@@ -41,6 +41,10 @@ int threads_of(Communicator& ranks, int asked) {
 
 int device_of_rank(const RankPlace& place) { return place.node_rank % std::max(1, device_count(Device::cuda)); }
 
+std::function<int()> device_choice(const RankPlace& place, int given) {
+  return [place, given] { return place.ranks == 1 ? given : device_of_rank(place); };
+}
+
 int sharers_of_device(Communicator& ranks, const UsedDevice& used, bool may_share) {
   const int sharers = sharers_of(ranks, {used.id}).front();
   together(ranks, [&] {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,9 @@ int threads_of(Communicator& ranks, int asked);
 
 /// The ordinal of this rank's device among those that it sees: ranks of a node take one after another.
 int device_of_rank(const RankPlace& place);
+
+/// For DeviceStart: the device of this rank, or `given` for a process by itself.
+std::function<int()> device_choice(const RankPlace& place, int given);
 
 /// A device that a rank runs on.
 struct UsedDevice {

@@ -129,7 +129,7 @@ void AtomicFile::sync() {
   if (::close(file_.release()) != 0) fail();  // network file systems report a full disk only here
 }
 
-void AtomicFile::commit_together(std::initializer_list<AtomicFile*> files) {
+void AtomicFile::commit_together(const std::vector<AtomicFile*>& files) {
   for (AtomicFile* const file : files)
     if (file != nullptr) file->sync();
   std::vector<AtomicFile*> renamed;

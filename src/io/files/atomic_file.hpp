@@ -3,7 +3,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <initializer_list>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -56,7 +55,7 @@ class AtomicFile {
   /// signals are deferred until the last. If one rename fails, the earlier ones are undone: a replaced file gets its
   /// name back if the file system supports hard links; otherwise the message names the files already in place. Null
   /// entries are skipped.
-  static void commit_together(std::initializer_list<AtomicFile*> files);
+  static void commit_together(const std::vector<AtomicFile*>& files);
 
  private:
   void open_directly();

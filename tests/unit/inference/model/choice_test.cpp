@@ -68,5 +68,24 @@ TEST(ModelChoice, WhereNoneTakesAModelTheReasonIsGivenOnce) {
   EXPECT_THROW(choose_model_engine({}, model, model_options(1)), UsageError);
 }
 
+/// Whether CUDA is to be started beside reading is known before a device is touched, or a model is there.
+TEST(ModelChoice, ADeviceIsStartedOnlyForVariantsThatMayRunOnIt) {
+  const auto variant = [](const char* name, Device device) {
+    return ModelVariant{name, device, "for tests", {Precision::fp32}, nullptr, nullptr};
+  };
+  const std::vector<ModelVariant> all{variant("here", Device::cpu), variant("there", Device::cuda)};
+  EngineSettings settings;
+  EXPECT_TRUE(may_choose_cuda(engine_request(settings), all));
+  EXPECT_FALSE(may_choose_cuda(engine_request(settings), std::vector{all.front()}));
+  settings.variant = "here";
+  EXPECT_FALSE(may_choose_cuda(engine_request(settings), all));
+  settings.variant = "there";
+  settings.cuda_device = 3;
+  EXPECT_TRUE(may_choose_cuda(engine_request(settings), all));
+  EXPECT_EQ(engine_request(settings).cuda_device, 3);
+  settings.device = Device::cpu;
+  EXPECT_FALSE(may_choose_cuda(engine_request(settings), all));
+}
+
 }  // namespace
 }  // namespace spdnn

@@ -3,10 +3,13 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "engines/model_engine.hpp"
 #include "inference/model/accuracy.hpp"
 #include "inference/model/verdict.hpp"
 #include "inference/model/verify.hpp"
+#include "model/graph/work.hpp"
 #include "model/oracle/evaluate.hpp"
+#include "model/rewrites/rewrite.hpp"
 #include "spdnn/error.hpp"
 #include "spdnn/model_inference.hpp"
 #include "support/models.hpp"
@@ -70,6 +73,35 @@ TEST(ModelInference, IsUnverifiedUntilItIsAskedForAndTakesStepsInOrder) {
   EXPECT_THROW(inference.verify(), std::logic_error);
   inference.run();
   EXPECT_EQ(inference.report().verdict.status, Verdict::Status::unverified);
+}
+
+TEST(ModelInference, TheHostMemoryIsThatOfModelImagesAndEngine) {
+  const ModelCase network = testing::small_network(3, 0.3, 4);
+  ModelSpec spec;
+  spec.variant = "conv_dense";
+  spec.threads = 1;
+  const auto runs = [&](std::size_t bytes) {
+    spec.host_memory = bytes;
+    ModelInference inference(spec);
+    inference.load(network.model, network.inputs[0]);
+    inference.plan();
+    try {
+      inference.run();
+      return true;
+    } catch (const DeviceError& error) {
+      EXPECT_EQ(error.field(), "host_memory");
+      return false;
+    }
+  };
+  Model run = network.model;
+  rewrite(run, kAllRewrites);
+  const std::size_t engine =
+      support_of(find_model_variant("conv_dense"), run, {.batch = 1, .threads = 1}).working_bytes;
+  const std::size_t data = bytes_of(network.model) + network.inputs[0].values.bytes();
+  EXPECT_TRUE(runs(data + engine));
+  EXPECT_FALSE(runs(data + engine - 1));
+  EXPECT_FALSE(runs(data));
+  EXPECT_FALSE(runs(1));
 }
 
 TEST(ModelInference, RunsAModelOfAFixedBatchThatManyImagesAtATime) {
@@ -333,7 +365,7 @@ TEST(ModelVerdict, SaysHowLessThanFp32DiffersFromIt) {
   EXPECT_EQ(to_text(report).find("against fp32"), std::string::npos);
   report.precision = Precision::bf16;
   report.predictions = {0, 1, 2};
-  report.against_fp32 = AgainstFp32{"conv_dense", 2, 0.5};
+  report.against_fp32 = ModelDifference{"conv_dense", 2, 0.5};
   EXPECT_NE(to_text(report).find("bf16 against fp32 by conv_dense: 2 of 3 predictions differ, logits by at most 0.5"),
             std::string::npos);
 }
@@ -430,16 +462,16 @@ TEST(AgainstFp32, PredictionsThatDifferAreCounted) {
   report.logits = make_tensor({3, 2}, {1, 2, 3, 4, 6, 5});
   report.classes = 2;
   report.predictions = predictions_of(report.logits);
-  const AgainstFp32 same = against_fp32(report, "conv_dense", report.logits);
+  const ModelDifference same = difference_from(report, "conv_dense", report.logits);
   EXPECT_EQ(same.differing, 0U);
   EXPECT_EQ(same.largest_difference, 0);
   EXPECT_EQ(same.variant, "conv_dense");
-  const AgainstFp32 other = against_fp32(report, "conv_dense", make_tensor({3, 2}, {2.5F, 2, 3, 4, 4, 5}));
+  const ModelDifference other = difference_from(report, "conv_dense", make_tensor({3, 2}, {2.5F, 2, 3, 4, 4, 5}));
   EXPECT_EQ(other.differing, 2U);
   EXPECT_EQ(other.largest_difference, 2);
   report.classes = 0;  // the output is no list of classes
   report.predictions.clear();
-  EXPECT_EQ(against_fp32(report, "conv_dense", make_tensor({3, 2}, {2.5F, 2, 3, 4, 4, 5})).differing, 0U);
+  EXPECT_EQ(difference_from(report, "conv_dense", make_tensor({3, 2}, {2.5F, 2, 3, 4, 4, 5})).differing, 0U);
 }
 
 TEST(ModelVerdict, AWrongWeightThatTheBoundOfADeepModelHidesIsBeyondTheTolerance) {

@@ -84,6 +84,27 @@ TEST(ModelOnRanks, HasTheBitsOfOneRankAndOneReport) {
   }
 }
 
+TEST(ModelOnRanks, ComparesWithTheModelAsGiven) {
+  const ModelCase network = testing::small_network(3, 0.3, 5);
+  ModelSpec spec = reference();
+  spec.compare = true;
+  spec.trials = 2;
+  for (const int ranks : {1, 2, 7}) {
+    const ModelReport report = report_on(ranks, spec, network.model, network.inputs[0]);
+    ASSERT_TRUE(report.compared) << ranks;
+    EXPECT_EQ(report.compared->variant, "conv_reference");
+    EXPECT_EQ(report.compared->differing, 0U);
+    EXPECT_LT(report.compared->largest_difference, 1e-4);
+    EXPECT_GT(report.compared->infer.median, 0);
+    EXPECT_NE(to_json(report).find(R"("compared":{"variant":"conv_reference","rewrites":"none","infer":{)"),
+              std::string::npos);
+    EXPECT_NE(to_text(report).find("--rewrite none by conv_reference: infer "), std::string::npos);
+    EXPECT_EQ(report.verdict.status, Verdict::Status::passed);
+  }
+  spec.compare = false;
+  EXPECT_FALSE(report_on(1, spec, network.model, network.inputs[0]).compared);
+}
+
 TEST(ModelOnRanks, SharesOfAFixedBatchAreWholeBatches) {
   ModelBuilder builder;
   const ValueId x = builder.input({2, 3});
