@@ -114,7 +114,7 @@ int run_on(Communicator& ranks, const InferenceSpec& spec, std::optional<ResultF
   report_errors_at_once();
   ExitCode code = ExitCode::done;
   try {
-    code = run_steps(ranks, *inference, files, start_times);
+    code = run_steps(*inference, files, start_times);
   } catch (const Stopped& stopped) {
     if (ranks.is_root()) print_message({stopped.what()});
     return static_cast<int>(ExitCode::stopped);

@@ -160,7 +160,7 @@ int infer_model(const po::variables_map& values, StartTimes start_times) {
   if (ranks->is_root()) files.emplace(values);
   report_errors_at_once();
   return end_together(*ranks, [&] {
-    const ExitCode code = run_steps(*ranks, *inference, files, start_times);
+    const ExitCode code = run_steps(*inference, files, start_times);
     ranks->barrier();
     return static_cast<int>(code);
   });

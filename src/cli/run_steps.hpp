@@ -4,7 +4,6 @@
 #include <optional>
 
 #include "cli/signals.hpp"
-#include "cluster/communicator.hpp"
 #include "core/system/exit_code.hpp"
 #include "core/system/stopwatch.hpp"
 #include "spdnn/run_record.hpp"
@@ -22,8 +21,7 @@ struct StartTimes {
 /// Takes all steps of an inference of a network or a model, on all ranks, the first of which writes the results. An
 /// error of verify() is thrown after the finished result is written, so that it is not lost.
 template <class Inference, class Files>
-ExitCode run_steps(Communicator& ranks, Inference& inference, std::optional<Files>& files,
-                   const StartTimes& start_times) {
+ExitCode run_steps(Inference& inference, std::optional<Files>& files, const StartTimes& start_times) {
   inference.load();
   if (files) files->check_against(inference.report());
   inference.plan();

@@ -35,7 +35,7 @@ refused() {
   [ "$(grep -cE '(src|href)="?https?:' out.html)" -eq 0 ]
   grep -q 'Layer 2: where the edges are' out.html
   grep -q 'with <code>--run run.jsonl</code>' out.html
-  for id in layers-table degree readers spy part passes-table classes edges-by-layer; do grep -q "id=\"$id\"" out.html; done
+  for id in layers-table degree readers spy passes-shares passes-table classes edges-by-layer; do grep -q "id=\"$id\"" out.html; done
   "${inspect[@]}" --html - --layer 2 >stdout.html 2>report
   cmp printed report
   cmp out.html stdout.html

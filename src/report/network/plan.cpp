@@ -95,8 +95,8 @@ Table dynamic_table(const NetworkView& view) {
   return table;
 }
 
-Chart fate_chart(const NetworkView& view, const Census& census) {
-  Chart chart{.id = "part",
+Chart shares_chart(const NetworkView& view, const Census& census) {
+  Chart chart{.id = "passes-shares",
               .title = "Neurons and edges under the passes",
               .description =
                   fmt::format("The plan stores {} of {} edges.", view.plan.edges(), view.plan.provenance.given_edges),
@@ -163,7 +163,7 @@ Section plan(const NetworkView& view, const Census& census) {
   for (const std::string& note : view.plan.provenance.notes)
     section.blocks.emplace_back(Paragraph{"Note: " + note + "."});
   for (const std::string& note : view.notes) section.blocks.emplace_back(Paragraph{"Note: " + note + "."});
-  section.blocks.emplace_back(fate_chart(view, census));
+  section.blocks.emplace_back(shares_chart(view, census));
   section.blocks.emplace_back(
       Paragraph{"`unused` removes neurons that are zero for every image, with the terms that read them, and neurons "
                 "that nothing "
