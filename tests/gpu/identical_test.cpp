@@ -92,19 +92,13 @@ ImageSet mixed_images(Index images) {
   return images_of(rows);
 }
 
-struct Configuration {
-  const Variant* variant;
-  Precision precision;
-};
+using testing::Configuration;
 
 /// fp16 is for `resident`.
 std::vector<Configuration> configurations() {
-  std::vector<Configuration> all;
-  for (const Variant& variant : variants())
-    if (variant.device == Device::cuda)
-      for (const Precision precision : variant.precisions)
-        if (precision != Precision::fp64) all.push_back({&variant, precision});
-  return all;
+  return testing::configurations_that([](const Variant& variant, Precision precision) {
+    return variant.device == Device::cuda && precision != Precision::fp64;
+  });
 }
 
 class IdenticalTest : public OnDevice, public ::testing::WithParamInterface<std::size_t> {

@@ -20,6 +20,22 @@
 
 namespace spdnn::testing {
 
+/// A variant in one of its precisions.
+struct Configuration {
+  const Variant* variant;
+  Precision precision;
+};
+
+/// The configurations of this build that a test wants: wants(variant, precision).
+template <class Wants>
+std::vector<Configuration> configurations_that(Wants wants) {
+  std::vector<Configuration> all;
+  for (const Variant& variant : variants())
+    for (const Precision precision : variant.precisions)
+      if (wants(variant, precision)) all.push_back({&variant, precision});
+  return all;
+}
+
 /// Every engine of this project can be looked into; std::bad_cast for one that cannot.
 inline std::unique_ptr<InspectableEngine> inspectable(std::unique_ptr<Engine> engine) {
   auto& inside = dynamic_cast<InspectableEngine&>(*engine);

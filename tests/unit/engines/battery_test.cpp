@@ -29,17 +29,10 @@ const Truth& truth_of(std::size_t number) {
   return *truths[number];
 }
 
-struct Configuration {
-  const Variant* variant;
-  Precision precision;
-};
+using testing::Configuration;
 
 std::vector<Configuration> configurations() {
-  std::vector<Configuration> all;
-  for (const Variant& variant : variants())
-    for (const Precision precision : variant.precisions)
-      if (!below_fp32(precision)) all.push_back({&variant, precision});
-  return all;
+  return testing::configurations_that([](const Variant&, Precision precision) { return !below_fp32(precision); });
 }
 
 double tolerance_of(Precision precision) { return precision == Precision::fp64 ? 1e-12 : 2e-5; }

@@ -52,7 +52,7 @@ struct FrontBatch {
   }
 
   /// Notes what layer `number` leaves of the images, `mask` being that of this lane's word, and retires those at the
-  /// cap. Ends with a barrier of the team.
+  /// cap. By all threads of the team.
   __device__ void note(Index number, std::uint32_t mask) {
     const FrontTeam<Shape>& team = layers.team;
     const bool has_word = layers.has_word(number);

@@ -36,18 +36,9 @@ const std::vector<Case>& cases() {
   return all;
 }
 
-struct Configuration {
-  const Variant* variant;
-  Precision precision;
-};
-
 /// The engines on the CPU: all of them take streamed layers.
-std::vector<Configuration> configurations() {
-  std::vector<Configuration> all;
-  for (const Variant& variant : variants())
-    for (const Precision precision : variant.precisions)
-      if (variant.device == Device::cpu) all.push_back({&variant, precision});
-  return all;
+std::vector<testing::Configuration> configurations() {
+  return testing::configurations_that([](const Variant& variant, Precision) { return variant.device == Device::cpu; });
 }
 
 constexpr std::array<const char*, 2> kPasses{"none", "dead,saturated,identical"};
