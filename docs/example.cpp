@@ -1,8 +1,11 @@
-// A network and images made in memory, planned, inferred and verified through the installed library. With an installed
-// tree at PREFIX: g++ -std=c++20 example.cpp $(PKG_CONFIG_PATH=PREFIX/lib/pkgconfig pkg-config --cflags --libs spdnn)
+// A network and images made in memory, planned, inferred and verified through the installed library; then a session,
+// which stays resident to run one set of images after another. With an installed tree at PREFIX:
+// g++ -std=c++20
+// example.cpp $(PKG_CONFIG_PATH=PREFIX/lib/pkgconfig pkg-config --cflags --libs spdnn)
 #include <iostream>
 #include <spdnn/error.hpp>
 #include <spdnn/inference.hpp>
+#include <spdnn/session.hpp>
 
 /// Two layers of four neurons. Each neuron adds its own input and the next one's, and needs both.
 spdnn::Network make_network() {
@@ -29,6 +32,10 @@ int main() try {
   std::cout << spdnn::to_string(report.verdict.status) << " by " << report.variant << ", categories:";
   for (const spdnn::Index image : report.outcome.categories) std::cout << ' ' << image;
   std::cout << '\n' << report.stored_edges << " of " << report.edges << " edges computed per image\n";
+  const spdnn::NetworkSession session(spdnn::PlannedNetwork(make_network(), spdnn::kExactPasses));
+  for (const spdnn::Index images : {1U, 2U, 3U})
+    std::cout << session.run(make_images().slice(0, images)).categories.size() << " of " << images << ' ';
+  std::cout << "images are categories\n";
   return report.verdict.status == spdnn::Verdict::Status::passed ? 0 : 1;
 } catch (const spdnn::Error& error) {  // UsageError, DataError or DeviceError
   std::cerr << "example: " << error.what() << '\n';

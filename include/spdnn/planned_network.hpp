@@ -50,6 +50,7 @@ class PlannedNetwork {
 
  private:
   friend class Inference;
+  friend class NetworkSession;
   struct Contents;
   std::shared_ptr<const Contents> contents_;
 };

@@ -5,7 +5,10 @@
 #include <string>
 #include <vector>
 
+#include "spdnn/images.hpp"
 #include "spdnn/model.hpp"
+#include "spdnn/outcome.hpp"
+#include "spdnn/planned_network.hpp"
 #include "spdnn/rewrites.hpp"
 #include "spdnn/run_settings.hpp"
 #include "spdnn/tensor.hpp"
@@ -48,6 +51,48 @@ class ModelSession {
   Precision precision() const;
   Index batch() const;  ///< images at a time, at most
   int threads() const;  ///< host threads of each run
+
+ private:
+  class Contents;
+  std::unique_ptr<Contents> contents_;
+};
+
+/// The settings of a session of a network.
+struct NetworkSessionSettings : EngineSettings {
+  std::size_t device_memory = 0;  ///< limit of an engine on its CUDA device in bytes; 0: all free memory
+  bool activations = false;       ///< keeps them in Outcome::activations; see InferenceSpec
+};
+
+/// A planned network that stays resident on its device, to find the categories of one set of images after another:
+///
+///   const NetworkSession session(PlannedNetwork(network, kExactPasses));
+///   const Categories categories = session.run(images).categories;
+///
+/// It neither verifies nor reports, unlike Inference. Its outcomes are those of an Inference with the same settings.
+/// The engine stays between runs. A run chooses and makes it anew if its images are of another kind than those before
+/// (stored as bits, zeros and ones, values of which a sum may overflow), or if there are more of them than ever before
+/// and settings and memory allow larger batches. A session runs one set of images at a time; concurrent threads need a
+/// session each, which may share the planned network.
+class NetworkSession {
+ public:
+  /// Chooses the engine for images of zeros and ones and, given `settings.batch`, makes it resident; otherwise the
+  /// first run does, for as many images as it has or as fit into memory. UsageError if the settings contradict the
+  /// network or one another, DeviceError if the machine lacks a resource.
+  explicit NetworkSession(PlannedNetwork network, const NetworkSessionSettings& settings = {});
+  NetworkSession(NetworkSession&&) noexcept;
+  NetworkSession& operator=(NetworkSession&&) noexcept;
+  ~NetworkSession();
+
+  /// Runs any number of images. DataError if they are not as wide as the network, std::invalid_argument if they are
+  /// invalid, UsageError if another thread is in run(). `cancelled` is called between batches, and by engines on the
+  /// CPU between layers of a tile of images, on this thread; true ends the run with Cancelled.
+  Outcome run(const ImageSet& images, const std::function<bool()>& cancelled = {}) const;
+
+  const PlannedNetwork& network() const;
+  const std::string& variant() const;  ///< of the last run
+  Precision precision() const;         ///< likewise
+  Index batch() const;                 ///< images at a time, at most; 0 before an engine is resident
+  int threads() const;                 ///< host threads of each run
 
  private:
   class Contents;

@@ -24,8 +24,8 @@ struct EngineOptions {
   int sharers = 1;                ///< processes that share the device's memory evenly, including this one
   bool in_steps = false;          ///< advance() may be called for a few layers at a time
   bool may_overflow = false;      ///< sums may exceed the precision: the engine records where they do
-  /// Called repeatedly by engines on the CPU, on the thread that made them; once it returns true, advance() throws
-  /// Cancelled. May be empty.
+  /// Called repeatedly by engines on the CPU, on the thread that loaded the images; once it returns true, advance()
+  /// throws Cancelled. May be empty.
   std::function<bool()> cancelled = {};
 };
 

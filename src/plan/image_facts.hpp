@@ -18,6 +18,8 @@ struct ImageFacts {
   double largest = 0;       ///< absolute value of an entry; 1 for bits
   Offset most_entries = 0;  ///< of an image; not counted for bits
   bool repeats = false;     ///< an image may name a neuron twice
+
+  bool operator==(const ImageFacts&) const = default;
 };
 
 /// O(1) for bits; otherwise one pass over the entries.

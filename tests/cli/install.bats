@@ -32,6 +32,7 @@ expects_the_example() {
   [ "$status" -eq 0 ]
   [[ "${lines[0]}" == "PASSED by "*", categories: 0 2" ]]
   [ "${lines[1]}" = "16 of 16 edges computed per image" ]
+  [ "${lines[2]}" = "1 of 1 1 of 2 2 of 3 images are categories" ]
 }
 
 # expects_the_model_example COMMAND...: of a model that the installed program makes; a file that is no model is refused.

@@ -9,12 +9,18 @@
 
 namespace spdnn {
 
-/// Cancels work on several threads. Only the thread that created this object calls the question; the others see its
-/// answer.
+/// Cancels work on several threads. Only the thread that created this object, or restarted it, calls the question; the
+/// others see its answer.
 class Cancellation {
  public:
   /// An empty question never cancels.
   explicit Cancellation(std::function<bool()> question) : question_(std::move(question)) {}
+
+  /// For the next work, of which the calling thread asks. Not while other threads check().
+  void restart() {
+    owner_ = std::this_thread::get_id();
+    cancelled_ = false;
+  }
 
   /// Throws Cancelled once the answer was yes. Every thread may call it any number of times; without a question it
   /// costs one branch.

@@ -29,6 +29,7 @@ class ReferenceEngine final : public InspectableEngine {
         cancellation_(options.cancelled) {}
 
   void load(const ImageSet& images) override {
+    cancellation_.restart();
     images_ = images.to_csr();
     reset();
   }

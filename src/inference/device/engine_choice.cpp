@@ -38,6 +38,10 @@ void require_in_precision(const Plan& plan, Precision precision, const std::stri
 
 }  // namespace
 
+EngineRequest engine_request(const EngineSettings& settings) {
+  return {settings.variant, settings.device, settings.precision, settings.cuda_device};
+}
+
 Precision precision_for(std::string_view variant, const std::vector<Precision>& precisions,
                         const std::optional<Precision>& asked) {
   if (!asked) return precisions.front();

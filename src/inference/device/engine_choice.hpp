@@ -9,6 +9,7 @@
 #include "engines/devices.hpp"
 #include "engines/engine.hpp"
 #include "spdnn/error.hpp"
+#include "spdnn/run_settings.hpp"
 
 namespace spdnn {
 
@@ -20,6 +21,9 @@ struct EngineRequest {
   int cuda_device = 0;
   std::string network = {};  ///< the name of the network in errors: its path, if it has one
 };
+
+/// The request of these settings.
+EngineRequest engine_request(const EngineSettings& settings);
 
 /// The chosen engine: a Variant for plans, a ModelVariant for models.
 template <class Kind>

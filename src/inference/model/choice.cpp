@@ -49,10 +49,6 @@ void require_fixed(Index fixed, Index asked, Index images) {
 
 }  // namespace
 
-EngineRequest engine_request(const EngineSettings& settings) {
-  return {settings.variant, settings.device, settings.precision, settings.cuda_device};
-}
-
 ModelEngineChoice find_model_engine(const EngineSettings& settings, const Model& model,
                                     const ModelEngineOptions& options) {
   EngineRequest request = engine_request(settings);

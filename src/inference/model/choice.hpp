@@ -20,9 +20,6 @@ ModelEngineChoice find_model_engine(const EngineSettings& settings, const Model&
 ModelEngineChoice choose_model_engine(const EngineSettings& settings, const Model& model,
                                       const ModelEngineOptions& options);
 
-/// The engine that the settings ask for.
-EngineRequest engine_request(const EngineSettings& settings);
-
 /// The wanted batch, before memory limits.
 Index wanted_batch(const EngineSettings& settings, const Model& model, Index images);
 

@@ -35,15 +35,13 @@ namespace spdnn {
 
 namespace {
 
-ModelSpec checked(ModelSpec spec) {
+ModelSpec checked_model(ModelSpec spec) {
   const ModelTruth& truth = spec.truth;
   if (truth.min_accuracy && !truth.has_labels()) throw UsageError("min_accuracy", "needs labels");
   if (truth.min_accuracy && !(*truth.min_accuracy > 0 && *truth.min_accuracy <= 1))
     throw UsageError("min_accuracy", fmt::format("{}, expected more than 0, which any labels reach, and at most 1",
                                                  *truth.min_accuracy));
-  if (spec.trials < 1) throw UsageError("trials", fmt::format("{}, expected at least 1", spec.trials));
-  if (spec.warm_up < 0) throw UsageError("warm_up", fmt::format("{}, expected at least 0", spec.warm_up));
-  require_threads(spec.threads);
+  check_settings(spec);
   return spec;
 }
 
@@ -62,7 +60,7 @@ class ModelInference::Steps {
   Steps(ModelSpec spec, std::unique_ptr<Communicator> own, Communicator* ranks)
       : own_(std::move(own)),
         ranks_(ranks != nullptr ? *ranks : *own_),
-        spec_(checked(std::move(spec))),
+        spec_(checked_model(std::move(spec))),
         start_(may_choose_cuda(engine_request(spec_), model_variants()),
                device_choice(ranks_.place(), spec_.cuda_device)) {
     if (!ranks_.is_root()) spec_.progress = {};

@@ -15,6 +15,7 @@
 #include "inference/model/choice.hpp"
 #include "inference/model/run.hpp"
 #include "inference/model/runnable.hpp"
+#include "inference/run/session_lock.hpp"
 #include "io/arrays/image_tensor.hpp"
 #include "model/graph/node_text.hpp"
 #include "model/rewrites/rewrite.hpp"
@@ -75,8 +76,7 @@ class ModelSession::Contents {
   }
 
   Answer run(const Tensor& given, const std::function<bool()>& cancelled) {
-    const std::unique_lock<std::mutex> alone(running_, std::try_to_lock);
-    if (!alone) throw UsageError("another thread runs this session; each thread needs a session of its own");
+    const auto alone = lock_session(running_);
     const Tensor images = image_tensor("images", given, model_->values[model_->inputs.front()].shape).tensor;
     const auto count = static_cast<Index>(images.shape[0]);
     check(count);

@@ -29,10 +29,6 @@
 
 namespace spdnn {
 
-EngineRequest engine_request(const InferenceSpec& spec, int cuda_device) {
-  return {spec.variant, spec.device, spec.precision, cuda_device, spec.network.path};
-}
-
 namespace {
 
 RunOptions run_options(const InferenceSpec& spec, int cuda_device, Precision precision, std::size_t host_memory) {
@@ -49,14 +45,8 @@ RunOptions run_options(const InferenceSpec& spec, int cuda_device, Precision pre
   return options;
 }
 
-/// The bounds of a merged plan decide on categories; its activations are rounded otherwise than the given network's.
-void require_exact(const Passes& passes) {
-  if (passes.merge)
-    throw UsageError("activations", "the pass merge changes their rounding; expected all, or passes without merge");
-}
-
 /// Refuses at once, before a device is started up, what does not fit together and what this machine does not give.
-InferenceSpec checked(InferenceSpec spec, bool is_root) {
+InferenceSpec checked_spec(InferenceSpec spec, bool is_root) {
   if (!spec.checkpoint.empty() && spec.trials != 1)
     throw UsageError("checkpoint", "a run that may be stopped has one trial");
   if (!spec.checkpoint.empty() && spec.warm_up != 0)
@@ -68,12 +58,10 @@ InferenceSpec checked(InferenceSpec spec, bool is_root) {
     throw UsageError("max_time", fmt::format("{}, expected at least 0 seconds", *spec.max_time));
   if (spec.checkpoint_every && !(*spec.checkpoint_every > 0))
     throw UsageError("checkpoint_every", fmt::format("{}, expected seconds above 0", *spec.checkpoint_every));
-  if (spec.trials < 1) throw UsageError("trials", fmt::format("{}, expected at least 1", spec.trials));
-  if (spec.warm_up < 0) throw UsageError("warm_up", fmt::format("{}, expected at least 0", spec.warm_up));
-  require_threads(spec.threads);
+  check_settings(spec);
   if (spec.activations && !spec.checkpoint.empty())
     throw UsageError("activations", "a run that may be stopped does not keep them");
-  if (spec.activations) require_exact(spec.passes);
+  if (spec.activations) require_exact_activations(spec.passes);
   if (is_root && !spec.checkpoint.empty()) find_output_file(spec.checkpoint);
   return spec;
 }
@@ -87,7 +75,7 @@ void require(bool before, const char* what) {
 Inference::Steps::Steps(InferenceSpec spec, std::unique_ptr<Communicator> own, Communicator* ranks)
     : own_(std::move(own)),
       ranks_(ranks != nullptr ? *ranks : *own_),
-      spec_(checked(std::move(spec), ranks_.is_root())),
+      spec_(checked_spec(std::move(spec), ranks_.is_root())),
       start_(may_choose_cuda(engine_request(spec_), variants()) || spec_.plan_device == Device::cuda,
              device_choice(ranks_.place(), spec_.cuda_device)) {
   if (!ranks_.is_root()) spec_.progress = {};
@@ -119,7 +107,7 @@ void Inference::Steps::load(const PlannedNetwork& planned, ImageSet images) {
   require(stage_ == Stage::begun, "load() is called once");
   const Stopwatch watch;
   const PlannedNetwork::Contents& contents = *planned.contents_;
-  if (spec_.activations) require_exact(contents.plan.passes);
+  if (spec_.activations) require_exact_activations(contents.plan.passes);
   plan_ = contents.plan;
   plan_is_there_ = true;
   planned_on_cuda_ = contents.planned_on_cuda;
@@ -276,13 +264,15 @@ void Inference::Steps::report_streaming(std::uint64_t read_before) {
   report_.streamed = {plan_.streamed->at_once, std::accumulate(bytes.begin(), bytes.end(), std::uint64_t{0})};
 }
 
+EngineRequest Inference::Steps::request() const {
+  EngineRequest request = engine_request(spec_);
+  request.cuda_device = start_.device();
+  request.network = spec_.network.path;
+  return request;
+}
+
 EngineChoice Inference::Steps::choose(const Plan& plan) const {
-  const RunPlan run = plan_for(plan, images_.facts(), Precision::fp32);
-  EngineOptions engine = options(Precision::fp32, plan, images_.mine().bytes()).engine;
-  engine.may_overflow = run.may_overflow;
-  const ImageFacts& facts = images_.facts();
-  return choose_engine(engine_request(spec_, engine.device), *run.plan, {facts.images, facts.binary, facts.bits},
-                       engine);
+  return choose_engine(request(), plan, images_.facts(), options(Precision::fp32, plan, images_.mine().bytes()).engine);
 }
 
 void Inference::Steps::prepare() {

@@ -98,10 +98,10 @@ RunOrder Inference::Steps::order_of_piece(const Work& piece, const Plan& ran) co
   const RunPlan run = plan_for(rest, facts_of(piece.images), order_.precision);
   EngineOptions engine = options(order_.precision, rest, piece.images.bytes()).engine;
   engine.may_overflow = run.may_overflow;
-  EngineRequest request = engine_request(spec_, engine.device);
+  EngineRequest wanted = request();
   if (!support_of(find_variant(order_.variant), *run.plan, batch_info(piece.images), engine).takes())
-    request.variant.clear();
-  const EngineChoice choice = choose_engine(request, *run.plan, batch_info(piece.images), engine);
+    wanted.variant.clear();
+  const EngineChoice choice = choose_engine(wanted, *run.plan, batch_info(piece.images), engine);
   RunOrder order = order_for(*choice.variant, order_.precision, rest, facts_of(piece.images));
   order.layer = piece.layer;
   order.in_order = order_.in_order;

@@ -23,9 +23,6 @@
 
 namespace spdnn {
 
-/// On one of the visible CUDA devices.
-EngineRequest engine_request(const InferenceSpec& spec, int cuda_device = 0);
-
 /// What one run does, from the specification to the report. Its members are defined in inference.cpp, those of a run
 /// that may be stopped in run_in_parts.cpp, and those that look at the result again in second_runs.cpp.
 class Inference::Steps {
@@ -78,6 +75,8 @@ class Inference::Steps {
 
   void report_streaming(std::uint64_t read_before);
 
+  /// On this rank's device.
+  EngineRequest request() const;
   EngineChoice choose(const Plan& plan) const;
 
   /// Sets the orders of all ranks and their part of the report.

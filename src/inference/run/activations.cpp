@@ -102,6 +102,11 @@ CsrMatrix join_rows(const std::vector<CsrMatrix>& parts, const std::vector<std::
   return csr.matrix();
 }
 
+void require_exact_activations(const Passes& passes) {
+  if (passes.merge)
+    throw UsageError("activations", "the pass merge changes their rounding; expected all, or passes without merge");
+}
+
 CsrMatrix final_activations(Engine& engine, const Plan& plan, const ImageSet& batch, const EngineOptions& options) {
   if (plan.depth() == 0) return batch.to_csr();
   auto* const inspectable = dynamic_cast<InspectableEngine*>(&engine);

@@ -19,6 +19,10 @@ CsrMatrix given_activations(const CsrMatrix& stored, const Plan& plan);
 /// without places they follow one another.
 CsrMatrix join_rows(const std::vector<CsrMatrix>& parts, const std::vector<std::vector<Index>>& places = {});
 
+/// UsageError if the passes change the rounding of activations, as those of a merged plan do: its bounds decide on
+/// categories.
+void require_exact_activations(const Passes& passes);
+
 /// A batch's activations of the neurons that the plan stores, once its last layer has been run. UsageError where the
 /// engine does not hand them out, DeviceError where they exceed the host memory that is free.
 CsrMatrix final_activations(Engine& engine, const Plan& plan, const ImageSet& batch, const EngineOptions& options);

@@ -10,6 +10,7 @@
 #include "core/system/stopwatch.hpp"
 #include "core/text/counted.hpp"
 #include "core/threads/cancellation.hpp"
+#include "core/threads/parallel.hpp"
 #include "core/types/progress.hpp"
 #include "engines/devices.hpp"
 #include "inference/device/device_monitor.hpp"
@@ -231,6 +232,12 @@ class BatchLoop {
 };
 
 }  // namespace
+
+void check_settings(const RunSettings& settings) {
+  if (settings.trials < 1) throw UsageError("trials", fmt::format("{}, expected at least 1", settings.trials));
+  if (settings.warm_up < 0) throw UsageError("warm_up", fmt::format("{}, expected at least 0", settings.warm_up));
+  require_threads(settings.threads);
+}
 
 void run_in_batches(Runnable& runnable, const LoopWork& work, const LoopOptions& options, LoopResult& result) {
   BatchLoop(runnable, work, options, result).run();

@@ -7,6 +7,7 @@
 #include "inference/run/batch_source.hpp"
 #include "spdnn/outcome.hpp"
 #include "spdnn/progress.hpp"
+#include "spdnn/run_settings.hpp"
 #include "spdnn/types.hpp"
 
 namespace spdnn {
@@ -40,6 +41,10 @@ class Runnable {
   /// Interrupts it before `step` of these images. Returns whether it goes on.
   virtual bool interrupt(const ImageRange& /*images*/, Index /*step*/) { return true; }
 };
+
+/// UsageError for fewer trials than one, or warm-up trials than none; DeviceError if the system does not allow that
+/// many threads.
+void check_settings(const RunSettings& settings);
 
 struct LoopOptions {
   int trials = 1;

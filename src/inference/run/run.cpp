@@ -59,8 +59,9 @@ class RunnablePlan final : public Runnable {
     if (!chosen.why.empty()) result_.notes.push_back("merge is not applied in this run: " + chosen.why);
     least_ = variant.device == Device::cpu ? kDealtBlock * static_cast<Index>(result_.threads) : kLeastOnDevice;
     if (options.batches != nullptr) batch.images = options.batches->largest(least_);
-    result_.batch = options.batch != 0 ? std::min(options.batch, batch.images)
-                                       : automatic_batch(variant, plan_, batch, options.engine);
+    if (options.kept != nullptr) engines_ = std::exchange(*options.kept, {});
+    stays_ = can_stay(batch);
+    result_.batch = stays_ ? engines_.batch.images : batch_for(batch);
     result_.outcome.alive.assign(plan_.depth(), 0);
     result_.outcome.active.assign(plan_.depth(), 0);
   }
@@ -75,24 +76,32 @@ class RunnablePlan final : public Runnable {
                         .may_be_interrupted = options_.interruption != nullptr};
     run_in_batches(*this, work, options_, result_);
     if (options_.keep_activations) result_.outcome.activations = join_rows(activations_);
+    if (options_.kept != nullptr) *options_.kept = std::move(engines_);
     return std::move(result_);
   }
 
  private:
   void make(Index images) override {
-    engine_.reset();
-    in_order_.reset();
+    if (std::exchange(stays_, false)) return;
+    engines_ = {};
     BatchInfo batch = batch_info(images_);
     batch.images = images;
-    engine_ = make_engine(variant_, std::make_shared<const Plan>(plan_), batch, options_.engine);
-    if (plan_.fallback) in_order_ = make_engine(variant_, plan_.fallback->in_order, batch, options_.engine);
+    engines_ = {&variant_,
+                &plan_,
+                options_.engine.precision,
+                options_.engine.may_overflow,
+                batch,
+                options_.batch != 0 || images < images_.images(),
+                make_engine(variant_, std::make_shared<const Plan>(plan_), batch, options_.engine),
+                {}};
+    if (plan_.fallback) engines_.in_order = make_engine(variant_, plan_.fallback->in_order, batch, options_.engine);
   }
   void load(const ImageRange& images) override {
     batch_ = images.count == images_.images() ? images_ : images_.slice(images.first, images.count);
-    engine_->load(batch_);
+    engines_.engine->load(batch_);
   }
-  void reset() override { engine_->reset(); }
-  Index advance(Index first, Index until) override { return engine_->advance(first, until); }
+  void reset() override { engines_.engine->reset(); }
+  Index advance(Index first, Index until) override { return engines_.engine->advance(first, until); }
   void finish() override { found_ = outcome_of(batch_); }
   void keep(int trial) override {
     if (trial == 0)
@@ -102,7 +111,8 @@ class RunnablePlan final : public Runnable {
   }
   void gather(const ImageRange& images) override {
     append_outcome(result_.outcome, outcome_, images.first);
-    if (options_.keep_activations) activations_.push_back(final_activations(*engine_, plan_, batch_, options_.engine));
+    if (options_.keep_activations)
+      activations_.push_back(final_activations(*engines_.engine, plan_, batch_, options_.engine));
   }
   double due_in() override { return options_.interruption->due_in(); }
   /// Where the run does not go on, the result has what is unfinished.
@@ -113,13 +123,30 @@ class RunnablePlan final : public Runnable {
     return goes_on;
   }
 
+  /// Whether engines of an earlier run can run these images.
+  bool can_stay(const BatchInfo& batch) const {
+    const KeptEngines& kept = engines_;
+    return kept.engine != nullptr && kept.variant == &variant_ && kept.plan == &plan_ &&
+           kept.precision == options_.engine.precision && kept.may_overflow == options_.engine.may_overflow &&
+           kept.batch.binary == batch.binary && kept.batch.bits == batch.bits &&
+           (kept.largest || batch.images <= kept.batch.images);
+  }
+
+  /// Images at a time. Engines that stay are made for all that later runs may bring.
+  Index batch_for(const BatchInfo& batch) {
+    engines_ = {};
+    if (options_.batch == 0) return automatic_batch(variant_, plan_, batch, options_.engine);
+    return options_.kept != nullptr ? options_.batch : std::min(options_.batch, batch.images);
+  }
+
   Outcome outcome_of(const ImageSet& batch) {
-    Outcome outcome = engine_->outcome();
+    Outcome outcome = engines_.engine->outcome();
     if (!outcome.borderline.empty()) {
-      if (!in_order_) throw std::logic_error("borderline images of a plan that was not merged");
-      in_order_->load(batch.select(outcome.borderline));
-      for (Index layer = 0; layer < plan_.depth();) layer = in_order_->advance(layer, plan_.depth());
-      merge_borderline(outcome, in_order_->outcome());
+      Engine* const in_order = engines_.in_order.get();
+      if (in_order == nullptr) throw std::logic_error("borderline images of a plan that was not merged");
+      in_order->load(batch.select(outcome.borderline));
+      for (Index layer = 0; layer < plan_.depth();) layer = in_order->advance(layer, plan_.depth());
+      merge_borderline(outcome, in_order->outcome());
     }
     return outcome;
   }
@@ -127,7 +154,7 @@ class RunnablePlan final : public Runnable {
   /// The batch's activations, for a run that continues this one; no images where it has to begin the batch again:
   /// where activations are no fp32 numbers, where those before this layer are needed, too, or where memory is short.
   ImageSet begun(Index images, Index layer) {
-    auto* const engine = dynamic_cast<InspectableEngine*>(engine_.get());
+    auto* const engine = dynamic_cast<InspectableEngine*>(engines_.engine.get());
     const EngineOptions& options = options_.engine;
     if (layer == 0 || engine == nullptr || options.precision != Precision::fp32 || options.may_overflow ||
         plan_.fallback)
@@ -144,8 +171,8 @@ class RunnablePlan final : public Runnable {
   const Plan& plan_;
   const ImageSet& images_;
   const RunOptions& options_;
-  std::unique_ptr<Engine> engine_;
-  std::unique_ptr<Engine> in_order_;  ///< with `merge`: for borderline images
+  KeptEngines engines_;
+  bool stays_ = false;  ///< these are those of an earlier run
   ImageSet batch_;
   Outcome found_;                       ///< of the last trial
   Outcome outcome_;                     ///< of the batch's first trial that counts
@@ -191,6 +218,13 @@ RunPlan plan_for(const Plan& plan, const ImageFacts& images, Precision precision
   if (plan.fallback) chosen.why = reason_to_run_in_order(images, chosen.may_overflow);
   if (!chosen.why.empty()) chosen.plan = &in_order;
   return chosen;
+}
+
+EngineChoice choose_engine(const EngineRequest& request, const Plan& plan, const ImageFacts& images,
+                           EngineOptions options) {
+  const RunPlan run = plan_for(plan, images, Precision::fp32);
+  options.may_overflow = run.may_overflow;
+  return choose_engine(request, *run.plan, BatchInfo{images.images, images.binary, images.bits}, options);
 }
 
 void check_run(const Variant& variant, const Plan& plan, const ImageFacts& images, const RunOptions& options) {

@@ -1,15 +1,30 @@
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 
 #include "engines/engine.hpp"
+#include "inference/device/engine_choice.hpp"
 #include "inference/run/batch_loop.hpp"
 #include "plan/image_facts.hpp"
 
 namespace spdnn {
 
 struct RunResult;
+
+/// The engines of a plan, which stay from one run to the next if that is a run of the same variant and plan on images
+/// of the same kind. An error ends them.
+struct KeptEngines {
+  const Variant* variant = nullptr;
+  const Plan* plan = nullptr;
+  Precision precision = Precision::fp32;
+  bool may_overflow = false;
+  BatchInfo batch;       ///< for which they were made
+  bool largest = false;  ///< more images at a time were wanted, but the memory or the options did not allow that
+  std::unique_ptr<Engine> engine;
+  std::unique_ptr<Engine> in_order;  ///< with `merge`: for borderline images
+};
 
 /// Interrupts a run between two of its layers, to store its state, to end the run, or both.
 class Interruption {
@@ -27,6 +42,9 @@ class Interruption {
 
 struct RunOptions : LoopOptions {
   EngineOptions engine;
+  /// Keeps engines for later runs with the same EngineOptions, but for precision and overflow; see KeptEngines. Null:
+  /// they end with the run.
+  KeptEngines* kept = nullptr;
   bool share_devices = false;  ///< ranks may share CUDA devices
   /// Keeps them in the outcome: of the neurons that the plan stores, as ranks but the root do not know for which
   /// neurons of the given network these stand. Not of a merged plan.
@@ -65,6 +83,10 @@ struct RunPlan {
 /// The plan that runs for these images: a merged plan only where its bounds hold for them. What is chosen, reported
 /// or estimated for a run goes by this plan.
 RunPlan plan_for(const Plan& plan, const ImageFacts& images, Precision precision);
+
+/// The engine for the plan that plan_for() chooses for these images.
+EngineChoice choose_engine(const EngineRequest& request, const Plan& plan, const ImageFacts& images,
+                           EngineOptions options);
 
 /// Throws what run() would throw before it makes an engine: UsageError where the variant does not support the run,
 /// DeviceError where, with an automatic batch, not even one image fits.

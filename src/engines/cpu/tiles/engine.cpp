@@ -76,6 +76,7 @@ class OpenmpEngine final : public InspectableEngine {
   }
 
   void load(const ImageSet& images) override {
+    shared_.cancellation.restart();
     shared_.inputs.load(images);
     shared_.multiply_once = common_factors<T>(shared_.plan, images);
     for (const auto& runner : runners_) runner->load();
