@@ -3,18 +3,18 @@ VERSION := 0.1.0
 
 ## options:
 ##   BUILD=release|debug|asan     GPU=0|1|auto     CUDA=/path/to/cuda     ARCH="80 90"     MPI=0|1|auto     ONEDNN=0|1
-##   PORTABLE=1                   links the libraries into the program, which then runs where they are not, with glibc 2.28
-##   UNITY=0                      compiles each source file alone, for those who change a file again and again
+##   PORTABLE=1                   links libraries statically; the program then needs only glibc 2.28 or newer
+##   UNITY=0                      compiles each source file alone, which is quicker while one edits a single file
 ##   STRICT=1                     makes warnings errors, as on CI
-##   CCACHE=                      compiles without ccache, which is used where it is installed
-##   MNIST=FILE                   MNIST's training images, where they are not in build/data
+##   CCACHE=                      compiles without ccache, which is the default where it is installed
+##   MNIST=FILE                   MNIST's training images, if they are not in build/data
 BUILD  ?= release
 GPU    ?= auto
 MPI    ?= auto
 CUDA   ?= /usr/local/cuda
 ARCH   ?= 80 90
 STRICT ?= $(if $(CI),1)
-# MNIST's training images, in one place for the demo, benchmarks and tests (data_scripts/mnist.sh).
+# data_scripts/mnist.sh reads MNIST for the demo, benchmarks and tests.
 export MNIST MPI
 CCACHE ?= $(shell command -v ccache)
 
@@ -45,11 +45,11 @@ include make/fuzz.mk
 include make/bench.mk
 include make/lint.mk
 
-##   demo                         the official 1024 x 120 problem, with the official images where MNIST is at hand
+##   demo                         runs the official 1024 x 120 problem, on the official images if MNIST is available
 demo: build/spdnn
 	@./data_scripts/demo.sh build/spdnn build/demo
 
-##   clean                        removes all of build/ but build/data, where data_scripts/fetch_mnist.sh puts MNIST
+##   clean                        removes build/ except build/data, where data_scripts/fetch_mnist.sh puts MNIST
 clean:
 	@[ ! -d build ] || find build -mindepth 1 -maxdepth 1 ! -name data -exec rm -rf {} +
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A tour: the official 1024 x 120 network and 60000 images made here, inferred and verified. The images are the official
-# ones where MNIST is at hand (mnist.sh), synthetic digits otherwise. usage: [MNIST=FILE] demo.sh SPDNN OUT
+# The demo: makes the official 1024 x 120 network and 60000 images, infers and verifies. The images are the official
+# ones if MNIST is available (mnist.sh), otherwise synthetic digits. usage: [MNIST=FILE] demo.sh SPDNN OUT
 set -euo pipefail
 spdnn=$1
 out=$2
@@ -20,7 +20,7 @@ if [ -n "$mnist" ]; then
   run generate inputs --family official --neurons 1024 --mnist "$mnist" --out "$out/images.spdnn"
   verify=()
 else
-  echo "images: synthetic digits (no MNIST at hand; data_scripts/fetch_mnist.sh fetches it)"
+  echo "images: synthetic digits (MNIST was not found; data_scripts/fetch_mnist.sh fetches it)"
   run generate inputs --family digits --neurons 1024 --images 60000 --out "$out/images.spdnn"
   verify=(--verify all)
 fi

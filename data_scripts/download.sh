@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# Sourced by the fetch scripts: downloads that resume, and words for those who wait.
+# Sourced by the fetch scripts: messages, and downloads that resume.
 
 say() { printf '%s\n' "$*" >&2; }
 die() {
@@ -14,8 +14,8 @@ need_tools() {
   done
 }
 
-# download URL PART: fetches what PART lacks of URL. A connection that breaks is taken up where it broke, and PART is
-# left for the next call when it stays broken. A server that cannot resume is asked for all of it.
+# download URL PART: fetches the bytes of URL that PART lacks. Resumes a broken connection; after three failures,
+# PART stays for the next call. If the server cannot resume, fetches the whole file.
 download() {
   local url=$1 part=$2 attempt status meter=(--silent --show-error)
   if [ -t 2 ]; then meter=(--progress-bar); fi
@@ -26,7 +26,7 @@ download() {
     case $status in
       0) return 0 ;;
       18 | 28 | 52 | 55 | 56) say "connection broken (curl: $status), attempt $attempt of 3" ;;
-      22 | 33 | 36) # refused; with something in hand this may be the range that it does not like
+      22 | 33 | 36) # refused; if PART has bytes, the server may have rejected the range
         if [ ! -s "$part" ]; then return 1; fi
         rm -f "$part" ;;
       *) return 1 ;;

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Fetches MNIST's 60000 training images (LeCun, Cortes, Burges), of which the official inputs are made. Tries the mirrors
-# in turn, resumes what an earlier run began, and puts the file under its name only when it is the right one.
+# Fetches MNIST's 60000 training images (LeCun, Cortes, Burges), the source of the official inputs. Tries the mirrors in
+# turn, resumes partial downloads, and renames the file into place only when its checksum is right.
 set -euo pipefail
 
 mirrors=(
@@ -8,7 +8,7 @@ mirrors=(
   https://storage.googleapis.com/cvdf-datasets/mnist/train-images-idx3-ubyte.gz
   http://yann.lecun.com/exdb/mnist/train-images-idx3-ubyte.gz
 )
-# Of the unpacked file, as mirrors pack it differently (its MD5 is 6bbc9ace898e44ae57da46a324031adb).
+# The digest of the unpacked file, because mirrors compress it differently (its MD5 is 6bbc9ace898e44ae57da46a324031adb).
 sha256=ba891046e6505d7aadcbbe25680a0738ad16aec93bde7f9b65e87a2fc25776db
 out=$(cd "$(dirname "$0")/.." && pwd)/build/data/train-images-idx3-ubyte.gz # where mnist.sh looks
 
@@ -18,11 +18,11 @@ out=$(cd "$(dirname "$0")/.." && pwd)/build/data/train-images-idx3-ubyte.gz # wh
 usage() {
   cat <<END
 usage: fetch_mnist.sh [--out FILE] [--mirror URL]... [--sha256 HEX]
-  --out FILE     where to put it (default $out,
-                 where the demo, the tests and the benchmarks find it)
-  --mirror URL   in place of the built-in mirrors; may be repeated
-  --sha256 HEX   of the unpacked file, in place of the known one
-Exit codes: 0 the file is there and right, 2 usage, 3 no mirror had it.
+  --out FILE     the output (default $out,
+                 where the demo, tests and benchmarks look for it)
+  --mirror URL   a mirror to use instead of the built-in ones; may be repeated
+  --sha256 HEX   the expected digest of the unpacked file
+Exit codes: 0 the file is complete and correct, 2 usage, 3 no mirror had it.
 END
 }
 
@@ -51,7 +51,7 @@ if [ -f "$out" ] && is_right "$out"; then
 fi
 mkdir -p "$(dirname "$out")"
 for mirror in "${mirrors[@]}"; do
-  # One partial file per mirror: halves of two packings do not make a whole.
+  # One partial file per mirror, because mirrors compress the file differently.
   part=$out.$(printf '%s' "$mirror" | cksum | cut -d' ' -f1).part
   say "fetching $mirror"
   if { [ -s "$part" ] && is_right "$part"; } || download "$mirror" "$part"; then
@@ -61,10 +61,10 @@ for mirror in "${mirrors[@]}"; do
       say "$out is there and right"
       exit 0
     fi
-    say "what came from $mirror has the wrong checksum; removed"
+    say "the file from $mirror has the wrong checksum; removed"
     rm -f "$part"
   else
-    say "no luck with $mirror"
+    say "$mirror could not be fetched"
   fi
 done
-die "no mirror had the file; --mirror URL names another, and what was begun is resumed"
+die "no mirror had the file; try again, which resumes partial downloads, or name another by --mirror URL"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Fetches official Sparse DNN Challenge files: inputs, layers and categories of one size and depth. Resumes what an
-# earlier run began; puts each under its name only when its structure and its known counts are right.
-# `spdnn generate` makes the same inputs and layers in seconds, without a download.
+# Fetches official Sparse DNN Challenge files: inputs, layers and categories of one size and depth. Resumes partial
+# downloads, and renames a file into place only when its structure and counts are right. `spdnn generate` makes the same
+# inputs and layers in seconds, without a download.
 set -euo pipefail
 
 base=https://graphchallenge.s3.amazonaws.com/synthetic/sparsechallenge_2019
@@ -23,7 +23,7 @@ usage: fetch_official.sh --neurons N --layers L [--out DIR] [--base URL] [--only
   --layers L    120, 480 or 1920
   --out DIR     gets sparse-images-N.tsv.gz, neuronN/nN-lK.tsv and neuronN-lL-categories.tsv (default: here)
   --base URL    holds mnist/ and dnn/ (default $base)
-Exit codes: 0 everything asked for is there and right, 2 usage, 3 it could not be fetched or is not what it should be.
+Exit codes: 0 all files are complete and correct, 2 usage, 3 a file could not be fetched or is wrong.
 END
 }
 
@@ -48,7 +48,7 @@ done
 [[ $only =~ ^(|inputs|network|categories)$ ]] || die "--only: expected inputs, network or categories" 2
 need_tools curl gzip tar awk find xargs
 
-# awk programs print what is wrong with the first bad line and fail, or fail on a wrong count at the end.
+# The awk programs fail at the first bad line, which they report, or at the end if the count is wrong.
 check_inputs() {
   gzip -dc -- "$1" | LC_ALL=C awk -v images=$images -v neurons="$neurons" -v count="${nonzeros[$neurons]}" '
     NF != 3 || $1 != int($1) || $1 < 1 || $1 > images || $2 != int($2) || $2 < 1 || $2 > neurons || $3 != 1 {
@@ -64,7 +64,8 @@ check_categories() {
     END { if (!bad && NR != count) { print NR " categories, expected " count; exit 1 } }' "$1" >&2
 }
 
-# All layers in a directory, as many at a time as there are processors; 255 makes xargs stop at the first that is wrong.
+# Checks all layers of a directory, one per processor at a time. Exit code 255 makes xargs stop at the first wrong
+# layer.
 check_layers() {
   local layer
   # shellcheck disable=SC2016  # the dollars are awk's
@@ -96,7 +97,7 @@ fetch_file() {
   say "$file is there and right"
 }
 
-# The archive holds 1920 layers; those asked for are unpacked, checked and moved into place together.
+# The archive holds 1920 layers. Unpacks and checks the requested ones and moves them into place together.
 fetch_network() {
   local url=$base/dnn/neuron$neurons.tar.gz target=$out/neuron$neurons
   local archive=$target.tar.gz.part unpacked=$target.unpacked layer

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Prints where MNIST's training images are, or nothing where they are not at hand: MNIST=FILE, or else build/data, where
-# fetch_mnist.sh puts them, or else the data that is shared beside the repository. usage: [MNIST=FILE] mnist.sh
+# Prints the path of MNIST's training images, or nothing if there are none: MNIST=FILE, else the file that
+# fetch_mnist.sh puts into build/data, else ../shared/data beside the repository. usage: [MNIST=FILE] mnist.sh
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 name=train-images-idx3-ubyte.gz

@@ -2,7 +2,7 @@
 nvcc := $(firstword $(wildcard $(CUDA)/bin/nvcc) $(shell command -v nvcc))
 NVCC := $(if $(nvcc),$(strip $(CCACHE) $(nvcc)))
 
-# Tests that need no device, lint and the sanitizers of the host take the program without CUDA unless GPU= is given.
+# Tests that need no device, lint and the host's sanitizers build without CUDA unless GPU= is given.
 HOST_GPU := $(if $(filter command,$(firstword $(origin GPU))),$(GPU),0)
 ifeq ($(GPU),auto)
   override GPU := $(if $(NVCC),1,0)
@@ -11,7 +11,7 @@ ifeq ($(GPU)$(NVCC),1)
   $(error GPU=1, but nvcc was not found; set CUDA=/path/to/cuda or GPU=0)
 endif
 
-# The host half of an engine, which knows nothing of CUDA, is compiled and tested without it too.
+# The host half of an engine includes no CUDA header; it is also compiled and tested without CUDA.
 HOST_HALVES  := $(addprefix src/engines/cuda/,cascade/front_program.cpp cascade/program.cpp cascade/setup.cpp layers/activation.cpp layers/library_plan.cpp \
 	$(addprefix resident/,bundles.cpp layout.cpp rounds.cpp view.cpp) retire/duplicate_search.cpp spmm/work_items.cpp)
 CUDA_SOURCES := $(sort $(filter-out $(HOST_HALVES),$(shell find src -path '*/cuda/*' \( -name '*.cpp' -o -name '*.cu' \))))

@@ -1,15 +1,15 @@
-# An archive of the portable program, with all that it takes to use it: MPI plug-ins, man pages, completion, pages, jobs, a module
-# file, and the licences of what is linked in. oneDNN's plug-in is not in it: Debian's oneDNN needs a newer glibc than 2.28.
-# The same commit makes the same archive; its name has no commit, `spdnn --version` does.
+# An archive of the portable program with MPI plug-ins, man pages, completion, docs, jobs, a module file, and the licences of the
+# linked libraries. It lacks oneDNN's plug-in, because Debian's oneDNN needs a newer glibc than 2.28. The build is reproducible:
+# one commit, one archive. `spdnn --version` prints the commit, which the archive's name omits.
 DIST_NAME := spdnn-$(VERSION)-$(shell uname -m)-linux$(if $(filter 1,$(GPU)),-cuda)
 DIST_TREE := $(OUT)/dist/$(DIST_NAME)
-# What is linked in, by the packages that it came from, and what their notices refer to.
+# Licences of the statically linked packages, and the full texts that these refer to.
 LICENCES  := $(patsubst %,/usr/share/doc/%/copyright,gcc-12-base libboost-program-options1.74-dev libfmt-dev \
 	nlohmann-json3-dev libmd-dev zlib1g-dev libxxhash-dev libprotobuf-dev libflatbuffers-dev libonnx-dev libjs-chart.js)
 CUDA_LICENCE := $(firstword $(wildcard $(CUDA)/EULA.txt $(CUDA)/dist-info/nvidia_cuda_runtime-*/licenses/*))
 LICENCES  += $(addprefix /usr/share/common-licenses/,GPL-2 GPL-3 Apache-2.0)
 
-##   dist                         build/spdnn-VERSION-x86_64-linux.tar.gz, which runs where glibc is 2.28 or newer; takes Debian 12
+##   dist                         build/spdnn-VERSION-x86_64-linux.tar.gz, which runs with glibc 2.28 or newer; needs Debian 12
 .PHONY: dist run-dist print-archive
 print-archive:
 	@echo $(DIST_NAME).tar.gz

@@ -3,7 +3,7 @@ PREFIX  ?= /usr/local
 DESTDIR ?=
 INSTALL ?= install
 
-# The installed library has neither commands nor benchmarks.
+# The installed library contains neither src/cli nor src/bench.
 PUBLIC_HEADERS    := $(wildcard include/spdnn/*)
 INSTALLED_LIBRARY := $(OUT)/install/libspdnn.a
 INSTALLED_TEXTS   := $(addprefix $(OUT)/install/,spdnn.pc spdnnConfig.cmake spdnnConfigVersion.cmake)
@@ -19,14 +19,14 @@ $(INSTALLED_TEXTS): $(OUT)/install/%: make/install/%.in Makefile make/install.mk
 	@sed -e 's|@VERSION@|$(VERSION)|' -e 's|@LIBS@|$(INSTALLED_LIBS)|' \
 	     -e 's|@CMAKE_LIBS@|$(subst $(space),;,$(strip $(INSTALLED_LIBS)))|' $< >$@
 
-# A module file, which finds the tree that it is in.
+# A relocatable module file: it derives the prefix from its own path.
 MODULE_FILE := $(OUT)/install/modulefile
 $(MODULE_FILE): make/packaging/modulefile.in Makefile
 	@mkdir -p $(@D)
 	@sed 's|@VERSION@|$(VERSION)|' $< >$@
 
-##   install                      program, library, headers and what install-program does, to $(DESTDIR)$(PREFIX); PREFIX=/usr/local
-##   install-program              the program alone: MPI plug-ins, man pages, completion, a module file, docs and jobs come along
+##   install                      library, headers and everything of install-program, to $(DESTDIR)$(PREFIX); PREFIX=/usr/local
+##   install-program              the program with MPI plug-ins, man pages, completion, a module file, docs and jobs
 ##   install-jobs                 the cluster jobs alone
 .PHONY: install install-program install-jobs
 install install-program install-jobs: to := $(DESTDIR)$(PREFIX)
@@ -45,7 +45,7 @@ install-program: install-jobs $(READY) $(MAN_PAGES) $(COMPLETIONS) $(MODULE_FILE
 	@$(INSTALL) -d $(to)/share/doc/spdnn/docs
 	@$(INSTALL) -m 644 README.md CONTRIBUTING.md LICENSE CITATION.cff $(to)/share/doc/spdnn
 	@$(INSTALL) -m 644 $(wildcard docs/*.*) $(to)/share/doc/spdnn/docs
-# What a site sets is in $(PREFIX)/etc/spdnn/site.sh, which is the site's own: see jobs/common.sh.
+# Installing never overwrites a site's own settings, $(PREFIX)/etc/spdnn/site.sh: see jobs/common.sh.
 install-jobs:
 	@$(foreach file,$(wildcard jobs/*.* jobs/examples/*),$(INSTALL) -D -m $(if $(filter %/submit.sh,$(file)),755,644) $(file) $(to)/share/spdnn/$(file) &&) true
 	@$(INSTALL) -d $(to)/bin

@@ -1,4 +1,4 @@
-# Format, lint, and what editors are told of how files are compiled.
+# Format, lint, and compile_commands.json for editors.
 SCRIPTS   := $(shell find tests data_scripts jobs make .ci -type f \( -name '*.sh' -o -name '*.bash' -o -name '*.sbatch' -o -name run \) | LC_ALL=C sort)
 FORMATTED := $(shell find src include tests docs python \( -name '*.cpp' -o -name '*.hpp' -o -name '*.cu' -o -name '*.cuh' \) | LC_ALL=C sort)
 
@@ -9,16 +9,16 @@ format: build/.deps-FORMAT
 format-check: build/.deps-FORMAT
 	clang-format --dry-run -Werror $(FORMATTED)
 
-# What clang-tidy reads: the library, the program, their tests and, where CUDA's headers are, what includes them. The clang
-# of Debian 12 can read neither .cu files with CUDA 12 or later, whose texture headers are gone, nor the emulated kernels'
-# _Float16; tests/fuzz takes the form that libFuzzer asks for.
+# clang-tidy checks the library, the program and their tests, and files that include CUDA's headers if these are installed.
+# Debian 12's clang cannot parse .cu files with CUDA 12 or later, which dropped the texture headers, nor the emulated
+# kernels' _Float16. tests/fuzz is exempt: libFuzzer prescribes its names.
 TIDY_SOURCES := $(HOST_SOURCES) $(PROGRAM_SOURCES) $(wildcard python/*.cpp) $(shell find tests/unit tests/bench -name '*.cpp')
 TIDY_SOURCES += $(if $(ONEDNN_PLUGIN),$(ONEDNN_SOURCES))
 TIDY_SOURCES += $(if $(wildcard $(CUDA)/include/cuda_runtime_api.h),$(filter %.cpp,$(CUDA_SOURCES)) $(wildcard tests/gpu/*.cpp))
 tidy_flags = -std=c++20 $(if $(filter tests/%,$1),-Itests) $(INCLUDES) $(if $(filter tests/gpu/% $(CUDA_SOURCES),$1),$(CUDA_CPPFLAGS)) \
 	$(if $(filter python/%,$1),$(PYTHON_CPPFLAGS))
 
-##   lint                         shellcheck and clang-tidy, of what has changed since it was last found clean
+##   lint                         shellcheck and clang-tidy, on the files changed since their last clean run
 lint: build/.deps-LINT build/.deps-TEST
 	@$(MAKE) --no-print-directory --keep-going GPU=0 run-lint
 run-lint: shellcheck $(TIDY_SOURCES:%=build/lint/%.clean)
@@ -32,7 +32,7 @@ build/lint/%.clean: % .clang-tidy tests/.clang-tidy | $(OUT)/generated/build_val
 	@touch $@
 -include $(shell find build/lint -name '*.d' 2>/dev/null)
 
-##   compile_commands.json        how GPU=, BUILD= and so on have files compiled, for clangd and other tools
+##   compile_commands.json        compile commands for clangd and other tools; follows GPU=, BUILD= and so on
 COMPILED := $(sort $(SOURCES) $(UNIT_SOURCES) $(if $(EMULATED_OBJECTS),$(EMULATED_SOURCES)) \
 	$(if $(filter 1,$(GPU)),$(GPU_OBJECTS:$(OUT)/%.o=%.cpp)))
 compiler  = $(if $(filter %.cu,$1),$(NVCC) $(INCLUDES) $(NVCCFLAGS),$(CXX) $(call flags,$1))

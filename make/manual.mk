@@ -1,5 +1,5 @@
-# What describes the program outside it, all of it printed by the program from the tables that it parses its options by:
-# man pages and the completion of shells, under share/ as they are installed.
+# Man pages and shell completions, under share/ as they are installed. The program prints them from the tables by which
+# it parses its options.
 MANUAL_COMMANDS := $(shell sed -n 's/^ *Command{"\([a-z]*\)".*/\1/p' src/cli/commands.cpp)
 MAN_PAGES       := $(addprefix $(OUT)/share/man/man1/,spdnn.1 $(MANUAL_COMMANDS:%=spdnn-%.1))
 COMPLETIONS     := $(addprefix $(OUT)/share/,bash-completion/completions/spdnn fish/vendor_completions.d/spdnn.fish)

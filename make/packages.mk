@@ -1,5 +1,5 @@
-# The Debian packages that the program, its tests and its tools need: the one place where they are declared. PACKAGE=PROOF
-# names what shows that the need is met, by whatever means: a header, a file with its absolute path, or else a command.
+# The Debian packages that the program, its tests and its tools need, declared here alone. PACKAGE=PROOF: the need is met
+# if PROOF exists, wherever it came from: a header, an absolute path, or else a command.
 ONNX_PROTO     ?= /usr/include/onnx/onnx.proto
 CHART_JS       ?= /usr/share/javascript/chart.js/chart.min.js
 BUILD_PACKAGES := g++ libboost-program-options-dev=boost/program_options.hpp libfmt-dev=fmt/format.h libfftw3-dev=fftw3.h \
@@ -13,7 +13,7 @@ TEST_PACKAGES  := $(PYTHON_PACKAGES) libgtest-dev=gtest/gtest.h bats jq curl ca-
 	python3 xz-utils=xz cmake pkgconf=pkg-config tcl=tclsh mandoc fish openmpi-bin=mpirun libopenmpi-dev=mpicxx python3-venv=/usr/share/python-wheels \
 	libonnx-testdata=/usr/share/libonnx-testdata/data \
 	$(foreach module,numpy scipy pandas matplotlib jsonschema,python3-$(module)=/usr/lib/python3/dist-packages/$(module))
-# A browser and LaTeX, with which reports are tried; these tests skip without them, but not on CI.
+# Tests of reports need a browser and LaTeX. Without these they skip, except on CI, where they fail.
 REPORT_PACKAGES := chromium chromium-driver=chromedriver python3-selenium=/usr/lib/python3/dist-packages/selenium \
 	texlive-latex-base=pdflatex
 MPI_PACKAGES   := openmpi-bin=mpirun.openmpi libopenmpi-dev=mpicxx.openmpi mpich=mpirun.mpich libmpich-dev=mpicxx.mpich strace
@@ -21,16 +21,16 @@ DIST_PACKAGES  := $(BUILD_PACKAGES) $(filter-out strace,$(MPI_PACKAGES)) git bin
 FORMAT_PACKAGES := clang-format
 LINT_PACKAGES  := $(FORMAT_PACKAGES) clang-tidy shellcheck
 FUZZ_PACKAGES  := $(TEST_PACKAGES) clang=clang++ libclang-rt-dev=sanitizer/asan_interface.h libomp-dev=omp.h
-# A Slurm for its tests; they skip where it cannot be installed.
+# Slurm's tests skip where these packages cannot be installed.
 SLURM_PACKAGES := $(TEST_PACKAGES) slurmctld slurmd slurm-client=sbatch munge=munged
 BENCH_PACKAGES := $(BUILD_PACKAGES) libgraphblas-dev=GraphBLAS.h python3-matplotlib=/usr/lib/python3/dist-packages/matplotlib
 
-# One stamp for each list. What is missing is installed where that is allowed.
+# One stamp for each list. The recipe installs missing packages where it may.
 $(addprefix build/.deps-,BUILD PYTHON TEST REPORT MPI DIST FORMAT LINT FUZZ BENCH): build/.deps-%: make/packages.mk
 	@mkdir -p build
 	@CXX='$(if $(filter FUZZ,$*),$(FUZZ_CXX),$(CXX))' ./tests/tools/install_packages.sh $($*_PACKAGES)
 	@touch $@
 
-##   deps                         checks for what building, testing and linting need; installs it where that is allowed
+##   deps                         checks the packages that building, testing and linting need; installs missing ones where it may
 .PHONY: deps
 deps: build/.deps-BUILD build/.deps-TEST build/.deps-REPORT build/.deps-LINT

@@ -1,10 +1,10 @@
-# PORTABLE=1: a program that runs on other machines of this architecture whose C library is glibc 2.28 or newer (Debian 10, RHEL 8,
-# Ubuntu 20.04), whatever else they have. It holds the C++ runtime, libgomp and the libraries that it is linked with.
-#   make/portable/stubs.sh   what stands for the C library when it is linked, with the symbols and versions of 2.28
-#   make/portable/compat.c   what 2.28 does not have, and newer headers and libraries ask for
-#   make/portable/start.c    how a program of a newer crt1.o starts with 2.28
-#   make/portable/check.sh   whether it came out so
-# Objects are compiled as always. libspdnn.a, the Python module and spdnn_onednn.so are those of the machine that builds.
+# PORTABLE=1: a program for every machine of this architecture with glibc 2.28 or newer (Debian 10, RHEL 8, Ubuntu 20.04). It
+# contains the C++ runtime, libgomp and its other libraries.
+#   make/portable/stubs.sh   makes stubs of the C library to link against, with the symbols and versions of 2.28
+#   make/portable/compat.c   defines functions that newer headers and libraries use and 2.28 lacks
+#   make/portable/start.c    starts a program linked with a newer crt1.o under 2.28
+#   make/portable/check.sh   checks the result
+# Objects are compiled as always. libspdnn.a, the Python module and spdnn_onednn.so are not portable.
 ifeq ($(PORTABLE),1)
 STUBS           := $(OUT)/glibc-2.28
 COMPAT          := $(OUT)/compat.o

@@ -1,10 +1,10 @@
-# The library, the program, and how a source file is compiled: the tests, too.
+# The library, the program, and the rules that compile every source file, tests included.
 OUT := build/$(BUILD)$(if $(filter 1,$(GPU)),-cuda)$(if $(filter 1,$(PORTABLE)),-portable)
 
 ifeq ($(origin CXX),default)
   CXX := $(strip $(CCACHE) g++)
 endif
-# So that ccache finds again what was compiled with precompiled headers.
+# Lets ccache store objects compiled with precompiled headers.
 export CCACHE_SLOPPINESS ?= pch_defines,time_macros
 INCLUDES := -Iinclude -Isrc -I$(OUT)/generated
 CPPFLAGS := $(INCLUDES) $(if $(filter 1,$(GPU)),$(CUDA_CPPFLAGS)) $(if $(filter 1,$(PORTABLE)),-DFMT_HEADER_ONLY)
@@ -16,21 +16,21 @@ CXXFLAGS_release := -O3
 CXXFLAGS_debug   := -O0 -g
 CXXFLAGS_asan    := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 CXXFLAGS += $(or $(CXXFLAGS_$(BUILD)),$(error BUILD=$(BUILD): expected release, debug or asan))
-# A portable program holds them; see make/portable.mk.
+# A portable program links these statically; see make/portable.mk.
 LDLIBS   := -lboost_program_options -lfmt -lmd -lz -lxxhash
 ifeq ($(PORTABLE),1)
   LDLIBS := -Wl,-Bstatic $(filter-out -lfmt,$(LDLIBS)) -Wl,-Bdynamic -ldl -lpthread
 endif
-# ONNX files are read and written by code that protoc makes of ONNX's own description, for protobuf's small runtime. That is linked
-# statically, so that no start gets slower; Debian's libonnx_proto, which needs all of protobuf, would add 1.5 ms.
+# protoc generates the code that reads and writes ONNX files from ONNX's schema, for protobuf's lite runtime. Linking that
+# statically does not delay the start; Debian's libonnx_proto, which needs all of protobuf, would add 1.5 ms.
 LDLIBS   += -l:libprotobuf-lite.a
 LDLIBS   += -ldl $(if $(filter 1,$(GPU)),$(CUDA_LDLIBS))
 
-# One file for each instruction set that the CPU engine chooses from at run time; empty objects elsewhere.
+# The CPU engine chooses among these instruction sets at run time. On other architectures these files are empty.
 ifneq ($(filter x86_64%,$(shell $(CXX) -dumpmachine 2>/dev/null)),)
   ISA_FLAGS = $(if $(filter %_avx2.cpp,$1),-mavx2) $(if $(filter %_avx512.cpp,$1),-mavx512f -mavx512bw -mavx512dq -mavx512vl)
 endif
-# Rooms whose code takes no time worth optimising for, but much time to compile. A unit of theirs is in a folder `cold`.
+# Rooms that take little of a run's time but long to compile at -O3. Their units lie in a folder `cold`.
 COLD := $(addprefix src/,bench cli cluster core/text inference io/models/architecture io/models/onnx io/models/packed io/models/tflite \
 	io/networks/directory report)
 COLD_CXXFLAGS_release := -O1
@@ -39,7 +39,7 @@ COLD_FLAGS = $(if $(findstring /cold/,$1)$(filter $(COLD:%=%/%),$1),$(COLD_CXXFL
 flags = $(if $(filter tests/emulation/%,$1),$(EMULATION_CPPFLAGS)) $(if $(filter tests/%,$1),-Itests) $(CPPFLAGS) $(CXXFLAGS) \
 	$(if $(filter tests/unit/% tests/emulation/%,$1),$(TEST_CXXFLAGS_$(BUILD))) \
 	$(if $(filter tests/emulation/%,$1),$(EMULATION_CXXFLAGS)) $(ISA_FLAGS) $(COLD_FLAGS)
-# Headers that most files include are compiled once. Files with flags of their own do without.
+# Precompiled headers, for all files but those with special flags.
 precompiled = $(if $(filter-out %_avx2.cpp %_avx512.cpp tests/emulation/%,$1),-fpch-preprocess -include \
 	$(OUT)/precompiled/$(if $(filter tests/unit/% tests/gpu/%,$1),tests,src).hpp)
 
@@ -61,27 +61,27 @@ $(OUT)/%.cu.o: %.cu make/cuda.mk | build/.deps-BUILD
 	$(call step,NVCC $<)
 	@$(NVCC) $(INCLUDES) $(NVCCFLAGS) -MMD -MP -c $< -o $@
 
-# step,WHAT: what a recipe says first: which of how many steps it is. They are counted when the first one is taken.
-# What is written anew by each make where it would change (FORCED) is taken for unchanged then.
+# step,WHAT: announces a recipe as "[number/total] WHAT". A dry run counts the total at the first step, assuming that the
+# generated files that every make checks (FORCED) stay unchanged.
 STEPS    = $(eval STEPS := $(shell $(MAKE) --dry-run --no-print-directory STEPS=1 $(patsubst %,-o %,$(wildcard $(FORCED))) \
 	$(MAKEOVERRIDES) $(MAKECMDGOALS) 2>/dev/null | grep -c "^echo '\["))$(STEPS)
 step     = @$(eval TAKEN += x)echo '[$(words $(TAKEN))/$(STEPS)] $1'
 
-# link,LIBRARIES: the recipe of a program made of objects and libraries.
+# link,LIBRARIES: the recipe that links a program.
 define link
 	$(call step,LINK $@)
 	@$(CXX) $(CXXFLAGS) $(link_flags) $^ $1 $(LDLIBS) -o $@
 endef
 
-# What is the program's alone, and no part of the library.
+# Sources of the program that are not in the library.
 PROGRAM_SOURCES := src/main.cpp src/cli/openmp_spinning.cpp
 HOST_SOURCES := $(sort $(HOST_HALVES) $(filter-out $(PROGRAM_SOURCES),$(shell find src -name '*.cpp' ! -name mpi_plugin.cpp ! -path '*/onednn/*' ! -path '*/cuda/*')))
 SOURCES      := $(HOST_SOURCES) $(if $(filter 1,$(GPU)),$(CUDA_SOURCES))
 LIBRARY      := $(OUT)/libspdnn.a
 
-# Files of one room are compiled many at a time, as one unit: a file takes far less time than the headers and templates
-# that it shares with its neighbours. Names in anonymous namespaces must differ within a unit, or the file stands here.
-# UNITY=0 compiles each file alone, which is quicker for those who change a file again and again.
+# Files of one room are compiled together as one unit, since the headers and templates that they share take most of the time.
+# Names in anonymous namespaces must differ within a unit; files that cannot comply are listed in ALONE. UNITY=0 compiles each
+# file alone, which is quicker while one edits a single file.
 UNITY ?= 1
 ALONE := %_avx2.cpp %_avx512.cpp src/core/system/build_info.cpp src/report/render/html/assets.cpp tests/emulation/emulation.cpp
 UNIT_SOURCES := $(sort $(shell find tests/unit -name '*.cpp'))
@@ -90,7 +90,7 @@ IN_UNITS    := $(if $(filter 1,$(UNITY)),$(filter-out $(ALONE),$(HOST_SOURCES) $
 UNITS       := $(shell printf '%s\n' $(IN_UNITS) | LC_ALL=C awk -F/ -v most=16 -v alone=src/engines/cpu -v cold='$(COLD)' -f make/units.awk)
 files_of     = $(subst :, ,$(word 2,$(subst =, ,$(filter $1=%,$(UNITS)))))
 UNIT_NAMES  := $(foreach unit,$(UNITS),$(firstword $(subst =, ,$(unit))))
-# objects,FILES: the objects of these source files, in units or alone.
+# objects,FILES: the object files that contain these source files, as units or alone.
 objects      = $(addsuffix .o,$(addprefix $(OUT)/,$(filter-out $(IN_UNITS:.cpp=),$(1:.cpp=)) \
 	$(foreach unit,$(UNIT_NAMES),$(if $(filter $(call files_of,$(unit)),$1),units/$(unit)))))
 $(UNIT_NAMES:%=$(OUT)/units/%.cpp): $(OUT)/units/%.cpp: FORCE
@@ -98,7 +98,7 @@ $(UNIT_NAMES:%=$(OUT)/units/%.cpp): $(OUT)/units/%.cpp: FORCE
 	@printf '#include "%s"\n' $(call files_of,$*) >$@.$$PPID
 	@cmp -s $@.$$PPID $@ && rm $@.$$PPID || mv $@.$$PPID $@
 FORCED       += $(UNIT_NAMES:%=$(OUT)/units/%.cpp) $(OUT)/generated/build_values.hpp
-# For tests/tools/private_names.py, with which a test looks for private functions of one name in a unit.
+# Input of tests/tools/private_names.py, which finds private names that clash within a unit.
 .PHONY: print-units
 print-units:
 	@printf '%s\n' $(UNITS)
@@ -118,7 +118,7 @@ $(PROGRAM): $(PROGRAM_SOURCES:%.cpp=$(OUT)/%.o) $(LIBRARY)
 build/spdnn: $(PROGRAM)
 	@ln -sfn $(patsubst build/%,%,$<) $@
 
-# ONNX's description of its files, as C++. ONNX_PROTO= where it is elsewhere than Debian has it.
+# ONNX's schema as C++. ONNX_PROTO= gives its path if it is not Debian's.
 $(ONNX_CODE): $(ONNX_PROTO) | build/.deps-BUILD
 	@mkdir -p $(@D)
 	$(call step,GEN $(ONNX_CODE))
@@ -129,15 +129,15 @@ $(ONNX_OBJECT): %.o: %.cc
 	$(call step,CXX $<)
 	@$(CXX) -std=c++20 -O1 -fPIC $(filter -fsanitize% -fno-sanitize%,$(CXXFLAGS)) -c $< -o $@
 $(call objects,$(ONNX_READERS)): | $(ONNX_CODE:.cc=.h)
-# TensorFlow Lite's files, as far as they are read; FlatBuffers is headers alone.
+# The part of TensorFlow Lite's schema that the reader needs. FlatBuffers is header-only.
 $(TFLITE_CODE): src/io/models/tflite/tflite.fbs | build/.deps-BUILD
 	@mkdir -p $(@D)
 	$(call step,GEN $(TFLITE_CODE))
 	@flatc --cpp --gen-object-api --scoped-enums -o $(@D) $<
 $(call objects,$(TFLITE_READERS)): | $(TFLITE_CODE)
 
-# What every page of HTML holds (src/report/render/html), each file as a raw string literal. CHART_JS= where Chart.js 3 is
-# elsewhere than Debian has it.
+# The assets of HTML pages (src/report/render/html), each file as a raw string literal. CHART_JS= gives the path of Chart.js 3 if
+# it is not Debian's.
 PAGE_FILES    := $(addprefix src/report/render/html/,page.css page.js tables.js chart_licence.txt)
 PAGE_LITERALS := $(PAGE_FILES:src/report/render/html/%=$(OUT)/generated/%.literal) $(OUT)/generated/chart.js.literal
 $(OUT)/src/report/render/html/assets.o: $(PAGE_LITERALS)
@@ -148,8 +148,8 @@ $(PAGE_FILES:src/report/render/html/%=$(OUT)/generated/%.literal): $(OUT)/genera
 $(OUT)/generated/chart.js.literal: $(CHART_JS)
 $(CHART_JS): | build/.deps-BUILD ;
 
-# The facts of this build, rewritten only when they change, by each make (PPID) with a file of its own. What a site writes
-# into jobs/site.sh does not change the build.
+# The build's version, commit and options, rewritten only when they change. Concurrent makes use separate temporary files (PPID).
+# A site's edits of jobs/site.sh do not make the build dirty.
 $(OUT)/src/core/system/build_info.o: $(OUT)/generated/build_values.hpp
 $(OUT)/generated/build_values.hpp: FORCE
 	@mkdir -p $(@D)

@@ -1,9 +1,9 @@
-# The Python package: the library as a module of PYTHON=, with pybind11, and Python code that makes its interface of that.
+# The Python package for PYTHON=: a pybind11 module of the library, and the Python code of its interface.
 PYTHON ?= /usr/bin/python3
 export PYTHON
 PYTHON_PACKAGE := $(OUT)/python/spdnn
 PYTHON_SOURCES := $(patsubst python/%,$(OUT)/python/%,$(shell find python/spdnn -type f -not -name '*.pyc'))
-# It sees what is installed and no more. Its own code takes no time worth optimising for, but much time to compile.
+# The bindings include public headers only. They are compiled at -O1, because they take little of a call's time.
 PYTHON_CPPFLAGS = -Iinclude -DSPDNN_PYTHON_VERSION='"$(VERSION)"' $$(cat $(OUT)/generated/python_flags)
 PYTHON_CXXFLAGS = $(filter-out -O% -Wpedantic -Wshadow,$(CXXFLAGS)) -O1 -fvisibility=hidden
 
@@ -12,14 +12,14 @@ $(PYTHON_OBJECTS): $(OUT)/%.o: %.cpp Makefile $(OUT)/generated/python_flags | bu
 	@mkdir -p $(@D)
 	$(call step,CXX $<)
 	@$(CXX) $(PYTHON_CPPFLAGS) $(PYTHON_CXXFLAGS) -MMD -MP -c $< -o $@
-# Of the libraries in it, nothing but the module's entry can be seen from outside. Those that are linked statically into a
-# portable program are shared here, as they need not be fit for a module.
+# The module exports its entry point alone. It links shared libraries even where a portable program links static ones,
+# which may not be position-independent.
 static := -Wl,-Bstatic
 $(PYTHON_PACKAGE)/_core.so: $(PYTHON_OBJECTS) $(LIBRARY)
 	@mkdir -p $(@D)
 	$(call step,LINK $@)
 	@$(CXX) $(CXXFLAGS) -shared -Wl,--as-needed -Wl,--exclude-libs,ALL $^ $(patsubst -l:lib%.a,-l%,$(filter-out $(static),$(LDLIBS))) -o $@
-# The program, for `python -m spdnn`, and what it and the module open beside themselves.
+# The program, for `python -m spdnn`, and the plug-ins that it and the module open.
 PYTHON_PROGRAM := $(patsubst $(OUT)/%,$(PYTHON_PACKAGE)/%,$(PROGRAM) $(ONEDNN_PLUGIN) $(MPI_PLUGINS))
 $(PYTHON_PROGRAM): $(PYTHON_PACKAGE)/%: $(OUT)/%
 	@mkdir -p $(@D)
@@ -28,7 +28,7 @@ $(PYTHON_PACKAGE)/%: python/spdnn/%
 	@mkdir -p $(@D)
 	@cp $< $@
 FORCED += $(OUT)/generated/python_flags
-# Where the headers of this Python and of its pybind11 are, rewritten only when that changes.
+# Include paths of this Python and its pybind11, rewritten only when they change.
 $(OUT)/generated/python_flags: python/header_flags.py FORCE
 	@mkdir -p $(@D)
 	@$(PYTHON) $< >$@.$$PPID

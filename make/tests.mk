@@ -1,12 +1,12 @@
-# Tests: units, kernels emulated on the CPU, the command line, mutants, writers and readers at once, and the device.
+# Tests: units, kernels emulated on the CPU, the command line, mutants, concurrent writers and readers, and the device.
 UNIT_TESTS       := $(OUT)/spdnn_tests
 UNIT_OBJECTS     := $(call objects,$(UNIT_SOURCES))
-# Kernels run on the CPU: what they include of CUDA is found in tests/emulation first. They are not built beside kernels for
-# a device, nor with AddressSanitizer, which does not know of fibers.
+# Emulated kernels run on the CPU and find CUDA's headers in tests/emulation. They are not built together with device
+# kernels, nor with AddressSanitizer, which does not support these fibers.
 EMULATED_OBJECTS := $(if $(filter 1-% %-asan,$(GPU)-$(BUILD)),,$(call objects,$(EMULATED_SOURCES)))
-# Tests take longer to compile than to run.
+# -O1: tests take longer to compile than to run.
 TEST_CXXFLAGS_release := -O1
-# A jump from one fiber's stack to another's, which _FORTIFY_SOURCE reports, is no mistake.
+# _FORTIFY_SOURCE would report each longjmp between the stacks of two fibers.
 EMULATION_CPPFLAGS := -U_FORTIFY_SOURCE -Itests/emulation/include
 EMULATION_CXXFLAGS := -fno-strict-aliasing -Wno-unknown-pragmas -Wno-maybe-uninitialized -Wno-conversion -Wno-shadow -Wno-pedantic
 GPU_TESTS        := $(OUT)/spdnn_gpu_tests
@@ -16,7 +16,7 @@ GPU_OBJECTS      += $(patsubst %,$(OUT)/tests/unit/engines/%_test.o,battery prop
 $(UNIT_OBJECTS) $(EMULATED_OBJECTS) $(GPU_OBJECTS): | build/.deps-TEST
 $(UNIT_OBJECTS) $(GPU_OBJECTS): | $(OUT)/precompiled/tests.hpp.gch
 $(OUT)/precompiled/tests.hpp.gch: | build/.deps-TEST
-# What a test opens in the place of NVIDIA's management library.
+# Tests open this in place of NVIDIA's management library (NVML).
 FAKE_NVML        := $(OUT)/fake_nvml.so
 $(FAKE_NVML): tests/support/fake_nvml.c
 	@mkdir -p $(@D)
@@ -30,7 +30,7 @@ $(GPU_TESTS): $(GPU_OBJECTS) $(LIBRARY)
 .PHONY: test run-test test-mpi run-test-mpi mutants hostile run-hostile sanitize gpu-tests test-gpu sanitize-gpu
 ##   test                         unit tests, emulated kernels, command line and Python tests; no GPU is needed
 ##   test-mpi                     runs of several ranks, with OpenMPI and with MPICH
-##   hostile                      writers and ranks killed at random, writers and readers at once, for minutes;
+##   hostile                      kills writers and ranks at random, runs writers and readers concurrently; takes minutes;
 ##                                HOSTILE="--kills 60 --pairs 20 --readers 20" HOSTILE_RANKS="--kills 20" does less
 ##                                (HOSTILE_RANKS is for ranks, and for runs with checkpoints)
 test-mpi hostile: build/.deps-MPI

@@ -1,6 +1,7 @@
-# Reads paths of source files, sorted; prints UNIT=FILE:FILE... for each unit: at most `most` files of a room, src/ROOM or
-# tests/ROOM, shared out evenly. Those of `alone` (src/engines/cpu), whose loops take the time of runs, meet only files
-# of their own directory, so that what is inlined there does not depend on neighbours. Those of `cold` meet only one another.
+# Reads sorted paths of source files and prints UNIT=FILE:FILE... for each unit: at most `most` files of a room (src/ROOM or
+# tests/ROOM), divided evenly. Files in `alone` (src/engines/cpu), which take most of a run's time, share units only with
+# files of their own directory, so that inlining there does not depend on other rooms. Files in `cold` share units only with
+# one another.
 function within(path, directories,    i, list, n) {
   n = split(directories, list, " ")
   for (i = 1; i <= n; i++)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Whether these programs and shared objects run where glibc is 2.28 or newer: none asks for a symbol of a newer version, nor
-# for a library other than the C library's own and, of a plug-in, the MPI library that it is for. Prints what each asks for.
+# Checks that programs and shared objects run with glibc 2.28: none may need a symbol of a newer version, nor a library
+# other than glibc's own and, for a plug-in, its MPI library. Prints what each needs.
 # usage: check.sh FILE...
 set -euo pipefail
 status=0

@@ -1,6 +1,6 @@
-// What the program, the C++ runtime and the libraries in it take of the C library of the machine that builds, and glibc 2.28
-// does not have. It is linked into portable programs and plug-ins only (make/portable.mk), which are linked as if the C library
-// were 2.28. In brackets: the version that brought the symbol, and who asks for it. None is seen from outside.
+// Functions of newer glibc versions that the program, the C++ runtime and linked libraries use and glibc 2.28 lacks. Only
+// portable programs and plug-ins link this file (make/portable.mk). In brackets: the version that introduced the symbol, and
+// its users. None is exported.
 #define _GNU_SOURCE
 #include <link.h>
 #include <pthread.h>
@@ -11,8 +11,8 @@
 #include <sys/stat.h>
 #include <time.h>
 
-// stat and its kin (2.33; the program, libstdc++, libmd): they were inline functions before, which called these, with the
-// number of the struct's layout.
+// The stat family (2.33; the program, libstdc++, libmd): before, these were inline functions that called __xstat and so on with
+// the version of the struct's layout.
 enum { kLayout = 1 };
 extern int __xstat(int, const char*, struct stat*);
 extern int __lxstat(int, const char*, struct stat*);
@@ -22,7 +22,7 @@ int lstat(const char* path, struct stat* file) { return __lxstat(kLayout, path, 
 int fstat(int descriptor, struct stat* file) { return __fxstat(kLayout, descriptor, file); }
 int fstat64(int descriptor, struct stat64* file) { return __fxstat(kLayout, descriptor, (struct stat*)file); }
 
-// __libc_single_threaded (2.32, std::shared_ptr): whether counts may do without atomic instructions. Never is right, too.
+// __libc_single_threaded (2.32, std::shared_ptr): whether reference counts may skip atomic instructions. Always 0 is safe.
 char __libc_single_threaded = 0;
 
 // arc4random (2.36, std::random_device).
@@ -32,9 +32,9 @@ uint32_t arc4random(void) {
   return number;
 }
 
-// pthread_cond_clockwait, pthread_mutex_clocklock (2.30; libstdc++'s waits until a time of the steady clock): the older
-// functions know the system's clock alone, so the time is put in terms of that. Where somebody sets that clock meanwhile, the
-// wait is shorter, which callers find out by their own clock, or longer, as with every libstdc++ before glibc 2.30.
+// pthread_cond_clockwait, pthread_mutex_clocklock (2.30; libstdc++'s waits on the steady clock): the older functions know the
+// system clock alone, so deadlines are converted to it. If that clock is set during a wait, the wait is shorter, which callers
+// detect by the steady clock, or longer, as with every libstdc++ before glibc 2.30.
 static struct timespec in_system_time(clockid_t clock, const struct timespec* deadline) {
   enum { kSecond = 1000000000 };
   struct timespec here, system;
@@ -58,8 +58,8 @@ int pthread_mutex_clocklock(pthread_mutex_t* mutex, clockid_t clock, const struc
   return pthread_mutex_timedlock(mutex, &system);
 }
 
-// _dl_find_object (2.35, libgcc's unwinder): the object of an address, and its table of frames. libgcc asked dl_iterate_phdr
-// before, at some microseconds for each exception.
+// _dl_find_object (2.35, libgcc's unwinder): finds the object that contains an address, and its table of frames. Earlier
+// versions of libgcc used dl_iterate_phdr, which takes some microseconds per exception.
 struct Search {
   uintptr_t address;
   struct dl_find_object* result;

@@ -1,6 +1,6 @@
-// The start of portable programs (make/portable.mk). Since glibc 2.34, __libc_start_main runs a program's constructors itself,
-// and the crt1.o of the machine that builds relies on that. Up to 2.33 the program hands over a function that does. The linker
-// replaces the call in crt1.o by one of the function below (--wrap); newer versions still call what they are handed.
+// The start of portable programs (make/portable.mk). Since glibc 2.34, __libc_start_main runs a program's constructors, and
+// newer versions of crt1.o rely on that. Up to 2.33 the program passes a function that runs them. The linker (--wrap)
+// redirects the call in crt1.o to the function below; newer versions of glibc still call the function that is passed.
 typedef int Main(int, char**, char**);
 typedef void Constructor(int, char**, char**);
 extern void _init(void);

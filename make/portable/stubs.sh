@@ -1,16 +1,17 @@
 #!/usr/bin/env bash
-# Makes what a portable program is linked with in place of the C library: shared objects of its names, whose symbols are those
-# that glibc 2.28 has, in the newest version that 2.28 has of each. The linker takes the versions that a program asks for from
-# what it is linked with, so the program asks for none that is newer. What 2.28 does not have at all is undefined and fails the
-# link, unless compat.c defines it. Nothing of these files is run, or gets into the program.
+# Makes stub libraries that a portable program is linked against in place of the C library: they have its names, and of each
+# symbol the newest version that glibc 2.28 has. The linker records the versions that it finds in these stubs, so the program
+# needs none that is newer. A symbol that 2.28 lacks fails the link unless compat.c defines it. The stubs contain no code that
+# runs, and none of it enters the program.
 # usage: [CC=COMPILER] stubs.sh FOLDER
 set -euo pipefail
 folder=$1
 read -ra compiler <<<"${CC:-gcc}"
 mkdir -p "$folder"
 
-# list LIBRARY...: prints `LIBRARY TYPE SIZE ADDRESS VERSION NAME` for each symbol. In versions 2.32 to 2.34, libc took in
-# libpthread, libdl and librt: of what came from there it has the older versions and a new one.
+# list LIBRARY...: prints `LIBRARY TYPE SIZE ADDRESS VERSION NAME` for each symbol. Versions 2.32 to 2.34 merged libpthread,
+# libdl and librt into libc, which has the older versions of their symbols and a new one; `list` assigns them to their old
+# libraries.
 list() {
   local library
   for library; do
@@ -40,7 +41,7 @@ list() {
   done | LC_ALL=C sort
 }
 
-# make_stub LIBRARY FILE SONAME: one address has one label for each of its names, as copies of variables need it.
+# make_stub LIBRARY FILE SONAME: all names of one address label the same place, as copy relocations of variables require.
 make_stub() {
   local stub=$folder/${1}
   awk -v library="$1" '
@@ -71,7 +72,7 @@ make_stub libm libm.so libm.so.6
 make_stub libpthread libpthread.so libpthread.so.0
 make_stub libdl libdl.so libdl.so.2
 make_stub librt librt.so librt.so.1
-# As the C library's own libc.so: what is static in it, and the dynamic linker, whose symbols programs use, too.
+# A linker script like glibc's own libc.so: adds its static part and the dynamic linker, whose symbols programs also use.
 echo "GROUP ( $folder/libc.so.6 $("${compiler[@]}" -print-file-name=libc_nonshared.a)" \
   "AS_NEEDED ( $("${compiler[@]}" -print-file-name=ld-linux-x86-64.so.2) ) )" >"$folder/libc.so"
 # -fopenmp links libgomp, in whichever form it finds first.

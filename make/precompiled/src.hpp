@@ -1,5 +1,6 @@
-// Headers that most files of src/ include, compiled once and included before each (make/program.mk). Every file includes
-// what it uses all the same: builds by other compilers, and lint, go without this one. No header of our own belongs here.
+// Headers that most files of src/ include, precompiled and included before each (make/program.mk). Every file still
+// includes what it uses, because lint and fuzzers compile without this header. Headers of this project do not belong
+// here.
 #include <fmt/format.h>
 
 #include <algorithm>

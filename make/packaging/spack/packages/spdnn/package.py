@@ -31,10 +31,10 @@ class Spdnn(MakefilePackage, CudaPackage):
     depends_on("zlib-api")
     depends_on("xxhash")
     depends_on("nlohmann-json@3.11:", type="build")
-    # Its small runtime is linked in as libprotobuf-lite.a.
+    # libprotobuf-lite.a is linked statically.
     depends_on("protobuf@3.21~shared")
     depends_on("flatbuffers@2:", type="build")
-    # Opened by runs that read such files.
+    # Opened at run time to read NPZ, PNG and JPEG files.
     depends_on("libzip")
     depends_on("libpng")
     depends_on("jpeg")
@@ -45,7 +45,7 @@ class Spdnn(MakefilePackage, CudaPackage):
     conflicts("%gcc@:11", msg="spdnn is C++20, and is built with GCC 12 or newer")
     conflicts("cuda_arch=none", when="+cuda", msg="name the GPUs, such as cuda_arch=80,90")
 
-    # What the build makes code of, and what HTML pages hold.
+    # ONNX's schema, from which the build generates code, and the chart library of HTML pages.
     resource(
         name="onnx",
         url="https://github.com/onnx/onnx/archive/refs/tags/v1.12.0.tar.gz",
