@@ -1,22 +1,21 @@
 # shellcheck shell=bash
-# shellcheck disable=SC2034,SC2154  # variables are set here and there
-# Sourced by submit.sh and by the jobs, which set `jobs`, this directory, and `me`, their own name: reads the settings, and
-# knows which elements a sweep has and which of them results already hold. An element's files are $SPDNN_RESULTS/NAME.json,
-# the line that the program writes; NAME.checkpoint; NAME.requeues (see run.sh); and NAME.failed, one line that says why
-# there is no result.
+# shellcheck disable=SC2034,SC2154  # variables are shared with the sourcing scripts
+# Sourced by submit.sh and the jobs, which set `jobs`, this directory, and `me`, the name of the script: reads the settings, and
+# finds which elements of a sweep already have results. An element's files are $SPDNN_RESULTS/NAME.json, the line that the
+# program writes; NAME.checkpoint; NAME.requeues (see run.sh); and NAME.failed, one line with the reason why there is no result.
 
 # shellcheck source=jobs/try.sh
 . "$jobs/try.sh"
 
-# die EXIT_CODE MESSAGE: the codes are those of spdnn, 2 usage, 3 data, 4 what the machine does not give.
+# die EXIT_CODE MESSAGE: the codes are those of spdnn: 2 usage, 3 data, 4 machine.
 die() {
   printf 'jobs/%s: %s\n' "$me" "$2" >&2
   exit "$1"
 }
 
-# Settings come in layers, each over those before it: site.sh; of an installed tree the site's, which `make install` leaves
-# alone, under the prefix, or in /etc where that is /usr; and the user's, SPDNN_SITE, which may be empty and of an installed
-# tree has a usual place. `settings` is the file that messages name. What a run writes is not under the prefix.
+# Settings are read in this order, later files overriding earlier ones: site.sh; in an installed tree the site's file, which
+# `make install` does not touch, under the prefix (in /etc if that is /usr); and the user's, SPDNN_SITE, which may be empty
+# and in an installed tree has a default path. Messages name the file `settings`. Runs write outside the prefix.
 if [[ $jobs == */share/spdnn/jobs && ! -e $jobs/../Makefile ]]; then
   SPDNN_ROOT=$(cd "$jobs/../../.." && pwd)
   SPDNN_BIN=$SPDNN_ROOT/bin
@@ -53,11 +52,11 @@ SPDNN_RESULTS=$(absolute "$SPDNN_RESULTS")
 SPDNN_MNIST=${SPDNN_MNIST:+$(absolute "$SPDNN_MNIST")}
 elements=$SPDNN_RESULTS/sweep.list
 
-# The images of sweeps, as the names of their files and of results have them.
+# The images of sweeps, as part of file names.
 sweep_images=digits$SPDNN_IMAGES
 [ -z "$SPDNN_MNIST" ] || sweep_images=official
 
-# of_model INFER_OPTION...: whether these run a model, which has no checkpoint, and no engine on a GPU.
+# of_model INFER_OPTION...: succeeds if these options run a model, which has neither checkpoints nor GPU engines.
 of_model() {
   local option
   for option; do
@@ -69,7 +68,7 @@ of_model() {
 load_modules() {
   [ ${#SPDNN_MODULES[@]} -gt 0 ] || return 0
   command -v module >/dev/null || die 4 "$settings names modules to load, but there is no command 'module' here"
-  set +u # which not every site's module command can stand
+  set +u # some sites' module command uses unset variables
   module load "${SPDNN_MODULES[@]}" || die 4 "module load ${SPDNN_MODULES[*]} failed"
   set -u
 }
@@ -79,7 +78,7 @@ find_program() {
     die 3 "$SPDNN_PROGRAM is no program; make builds it, SPDNN_PROGRAM in $settings names it"
 }
 
-# Sets `commit` and `modified`, the program's own word on what it was built from.
+# Sets `commit` and `modified` from the program's --version.
 ask_program() {
   local version
   find_program
@@ -90,11 +89,11 @@ ask_program() {
   [ -n "$commit" ] || die 4 "$SPDNN_PROGRAM --version names no commit"
 }
 
-# Prints `FILE<TAB>WHY` for each file that is no result, or one whose verdict is FAILED.
+# Prints `FILE<TAB>WHY` for each file that is no valid result or has the verdict FAILED.
 complaints() { [ $# -eq 0 ] || LC_ALL=C awk -f "$jobs/line.awk" -f "$jobs/complaints.awk" "$@"; }
 
-# held NAME NEURONS LAYERS: whether the results hold this element as this program computes it. Where the commit does not
-# say what the program was built from, the result must be younger than the program.
+# held NAME NEURONS LAYERS: succeeds if there is a result of this element by this program's commit. If the program was built
+# from modified files, or its commit is unknown, the result must also be newer than the program.
 held() {
   local file=$SPDNN_RESULTS/$1.json line
   [[ -r $file && -z $(complaints "$file") ]] || return 1
@@ -103,8 +102,8 @@ held() {
   [[ $modified == false && $commit != unknown ]] || [ "$file" -nt "$SPDNN_PROGRAM" ]
 }
 
-# Prints the jobs of these results that are in the queue, `LINE JOB STATE` each, between tabs: the line of sweep.list, N/A for
-# infer jobs. The comment of a job, see submit.sh, has the results and what is to be added to array indices.
+# Prints `LINE JOB STATE`, separated by tabs, for each queued job of these results: LINE is its line of sweep.list, N/A for
+# infer jobs. The job's comment, set by submit.sh, holds the directory of results and the offset of array indices.
 queued() {
   command -v squeue >/dev/null || return 0
   local jobs_in_queue

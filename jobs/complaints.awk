@@ -1,4 +1,5 @@
-# Prints `FILE<TAB>WHY` for each file that is no result, or one whose verdict is FAILED. After line.awk.
+# Prints `FILE<TAB>WHY` for each file that is no valid result or has the verdict FAILED. Needs line.awk
+# before it.
 {
   why[FILENAME] = complaint()
   if (why[FILENAME] == "" && value("status", "\"verdict\"") == "FAILED")

@@ -1,10 +1,10 @@
-# What the other awk files ask of a result, a file with the JSON line that spdnn infer --json writes.
+# Functions on a result, a file with the JSON line that spdnn infer --json writes.
 
-# A character that no line has ends the records, so that a record is a file.
+# One record per file: no line contains the record separator.
 BEGIN { RS = "\001" }
 
-# The value of the first "key": after the field `from` of the line; quotes are taken off. Names that a model or a file has may
-# be those of fields, but no colon follows them.
+# The value of the first "key": after the field `from` of the line, without quotes. A model's or a file's name may equal that
+# of a field, but no colon follows it.
 function value(key, from,    rest) {
   if (!index($0, from ":")) return "-"
   rest = substr($0, index($0, from ":"))
@@ -14,8 +14,8 @@ function value(key, from,    rest) {
   return rest
 }
 
-# Whether a text is one JSON object on one line: with strings as S and numbers as V, arrays and objects of these are replaced
-# by V, from the inside out, until nothing but V is left.
+# Whether a text is one JSON object on one line: replaces strings by S and numbers by V, then arrays and objects of these by
+# V, from the inside out, until V alone remains.
 function is_whole_line(text) {
   sub(/\n$/, "", text)
   if (substr(text, 1, 1) != "{") return 0
@@ -25,7 +25,7 @@ function is_whole_line(text) {
   return text == "V"
 }
 
-# Why the record is no result; empty where it is one.
+# The reason why the record is no valid result; empty if it is one.
 function complaint(    schema) {
   if (FNR > 1 || !is_whole_line($0)) return "its result is no whole line of JSON"
   schema = value("schema", "{\"schema\"")

@@ -1,29 +1,27 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2154  # variables are set in common.sh and in the jobs
-# Sourced by the jobs after common.sh: runs the program as a step of the job and carries requests to stop to it.
-#
-# What Slurm tells whom, as seen with 22.05: --signal=B:USR1@S signals this script only, S seconds before the time limit;
-# scancel --signal=USR1 JOB, and SIGTERM at the beginning of a preemption's grace time, reach the ranks only; scancel JOB,
-# scontrol requeue JOB and the time limit send SIGTERM to both, and the job is then no longer in the state RUNNING.
-# A rank that is told to stop leaves with exit code 5, the checkpoint being written; one without a checkpoint dies of the
-# signal. Where a node fails, Slurm itself queues the job again.
+# Sourced by the jobs after common.sh: runs the program as a step of the job and forwards requests to stop.
+# Slurm's signals, as observed with 22.05: --signal=B:USR1@S signals this script only, S seconds before the time limit; scancel
+# --signal=USR1 JOB, and SIGTERM at the beginning of a preemption's grace time, reach the ranks only; scancel JOB, scontrol
+# requeue JOB and the time limit send SIGTERM to both, and the job leaves the state RUNNING. A rank that receives a signal
+# writes the checkpoint and exits with code 5; without --checkpoint the signal kills it. If a node fails, Slurm requeues the
+# job.
 
 # shellcheck source=jobs/again.sh
 . "$jobs/again.sh"
 
 checkpoint=yes again='submitted again, it continues'
 
-# What is to be run has no checkpoint. Where the time limit is near it goes on: it may still end in time, and would not get
-# further in another job. A trap that does nothing, other than an ignored signal, is not passed on to commands.
+# For runs without checkpoints. They continue when the time limit is near: they may still end in time, and another job would
+# have to begin anew. Commands inherit an ignored signal, but not an empty trap.
 without_checkpoint() {
   checkpoint='' again='submitted again, it begins anew'
   trap : USR1
 }
 
-# Prints the --mpi of srun that starts the program's ranks: what its MPI libraries, which are shared objects beside it,
-# speak, and srun offers. Of a program that was built elsewhere for several libraries, those count that are here. A library of
-# no telling name, spdnn-mpi.so, is asked what it is made of: libmpi.so.12 is MPICH's, libmpi_cray or libmpi_gnu, with the
-# number of a compiler's version, that of HPE Cray.
+# Prints srun's --mpi type for the program: the first type that srun offers and that one of the program's MPI plug-ins
+# supports. A plug-in counts if its MPI library is installed here. The library behind spdnn-mpi.so is recognised by its soname:
+# libmpi.so.12 is MPICH's; libmpi_cray or libmpi_gnu, followed by a compiler's version, is HPE Cray's.
 is_usable() { [[ -e $1 && $(ldd "$1" 2>&1) != *'not found'* ]]; }
 mpi_type() {
   local offered type folder libraries wanted=''
@@ -54,12 +52,13 @@ mpi_type() {
   echo none
 }
 
-# The job as Slurm's commands know it: the last element of an array shares its number with the array.
+# The job's id for Slurm's commands: that of an array element is ARRAY_INDEX, because the last element shares its number with
+# the array.
 this_job=${SLURM_ARRAY_JOB_ID:+${SLURM_ARRAY_JOB_ID}_$SLURM_ARRAY_TASK_ID}
 this_job=${this_job:-$SLURM_JOB_ID}
 log=$SPDNN_RESULTS/logs/$SLURM_JOB_NAME-$this_job.log
 
-# fail NAME CODE WHY: leaves word of why there is no result, and ends the job.
+# fail NAME CODE WHY: writes the reason into NAME.failed, and ends the job.
 ended=''
 fail() {
   local file=$SPDNN_RESULTS/$1.failed
@@ -70,11 +69,11 @@ fail() {
   exit "$2"
 }
 
-# What ends a job before it runs the program, such as a module that is not there, is a failure too.
+# Errors before the program runs, such as a missing module, are failures too.
 trap 'code=$?; [ "$code" -eq 0 ] || [ -n "$ended" ] || fail "$name" "$code" "exit code $code: $(tail -n 1 "$log")"' EXIT
 
-# requeue NAME: queues the job again, unless somebody ended it, or it has got no further for too long. Where Slurm does not say
-# which state the job is in, SIGTERM does: this script gets it only where the job is ended.
+# requeue NAME: queues the job again, unless it was cancelled or has made no progress too many times. If squeue does not report
+# the job's state, SIGTERM decides: this script receives it only if the job was cancelled.
 requeue() {
   local state files=$SPDNN_RESULTS/$1
   trap '' USR1 TERM INT
@@ -82,7 +81,7 @@ requeue() {
   [ -n "$state" ] || [ -n "$ended_from_outside" ] || state='RUNNING, as far as this script knows'
   echo "jobs: the job's state is ${state:-unknown}"
   case $state in
-    RUNNING* | SIGNALING*) ;; # a job that runs, and to which a signal is on its way
+    RUNNING* | SIGNALING*) ;; # running, or a signal is being delivered
     *TimeLimit*) rm -f "$files.requeues" && fail "$1" 5 "stopped at the time limit; $again" ;;
     *) rm -f "$files.requeues" && fail "$1" 5 "stopped from outside; $again" ;;
   esac
@@ -93,24 +92,23 @@ requeue() {
   exit 5
 }
 
-# Says in the log that a start of the job begins; log_of_start prints the log from there on.
+# Logs the start of the job; log_of_start prints the log from there on.
 begin() {
   begin_part "$SPDNN_RESULTS/$1"
   echo "jobs: $1, job $this_job, start $((${SLURM_RESTART_COUNT:-0} + 1)), $SLURM_NTASKS ranks on $SLURM_JOB_NODELIST"
 }
 log_of_start() { awk '/^jobs: .*, start [0-9]+/ { text = "" } { text = text $0 "\n" } END { printf "%s", text }' "$log"; }
 
-# end_element NAME CODE: ends the job unless the step's exit code is 0. srun's code is the highest of all ranks, those
-# included that it ended itself because one had left; what counts is how the first one left. A run that has a checkpoint
-# and no result goes on from there, however it ended, unless the program says itself what is wrong: usage and data would
-# be wrong again.
+# end_element NAME CODE: ends the job unless the step's exit code is 0. srun returns the highest code of all ranks, including
+# those that it killed after another had ended; the code of the first rank that ended counts. A run that has a checkpoint and
+# no result is requeued however it ended, except after errors of usage or data, which would recur.
 end_element() {
   local name=$1 code=$2 first why
   [ "$code" -ne 0 ] || return 0
   wait_for_signals
   first=$(log_of_start | sed -nE 's/^srun: error: [^ ]+ tasks? [^ ]+: +//p' | head -n 1)
   if [[ $first =~ ^Exited\ with\ exit\ code\ ([0-9]+) ]]; then code=${BASH_REMATCH[1]}; fi
-  # Ranks without a checkpoint, and those that had not begun to look for signals, died of them.
+  # Signals kill ranks without --checkpoint, and ranks that have not yet installed their handlers.
   if [ "$code" -gt 128 ] && [[ -n $stopping || $first =~ ^(Terminated|User defined signal 1) ]]; then code=5; fi
   why=$(log_of_start | grep -a -e '^spdnn: ' -e '^verdict  *FAILED' | head -n 1 | tr -s ' ') || true
   why="exit code $code: ${why:-${first:-$(tail -n 1 "$log")}}"
@@ -123,7 +121,7 @@ end_element() {
   fail "$name" "$code" "$why"
 }
 
-# Prints the seconds until the job's time limit, or nothing where Slurm does not say.
+# Prints the seconds until the job's time limit, or nothing if unknown.
 seconds_left() {
   local left
   if [ -n "${SLURM_JOB_END_TIME:-}" ]; then
@@ -135,8 +133,8 @@ seconds_left() {
   echo $((((10#0${BASH_REMATCH[2]} * 24 + 10#0${BASH_REMATCH[4]}) * 60 + 10#${BASH_REMATCH[5]}) * 60 + 10#${BASH_REMATCH[6]}))
 }
 
-# Sets `keep`, the options of checkpoints, but for those among the OPTION... that are given. Of the time that is left, the end
-# of the job takes some.
+# Sets `keep`, the options of checkpoints, without those given among OPTION.... --max-time leaves `to_end` seconds to end the
+# job.
 keep_checkpoints() {
   local name=$1 left to_end=15
   shift
@@ -146,7 +144,7 @@ keep_checkpoints() {
   if [[ -n $left && " $* " != *" --max-time"* ]]; then keep+=(--max-time $((left > to_end ? left - to_end : 1))); fi
 }
 
-# infer NAME OPTION...: one run of spdnn infer by all ranks, to its end or to the queue.
+# infer NAME OPTION...: runs spdnn infer on all ranks; at the end the result is written or the job is queued again.
 infer() {
   local name=$1 code=0 threads=(--threads "$SPDNN_CPUS_PER_TASK") keep=() bind=()
   shift

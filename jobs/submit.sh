@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# The front of the cluster jobs; see usage below. What the site wants is in site.sh, and what common.sh reads over it.
+# Submits cluster jobs and lists results; see usage below. The settings are those of site.sh and of the files that common.sh
+# reads after it.
 set -euo pipefail
 me=submit.sh
 jobs=$(dirname "$(realpath "${BASH_SOURCE[0]}")")
@@ -10,28 +11,28 @@ jobs=$(dirname "$(realpath "${BASH_SOURCE[0]}")")
 
 usage() {
   cat <<END
-usage: $0 infer [OPTIONS] -- INFER_OPTION...   one problem or model, on all nodes asked for
-       $0 sweep [OPTIONS] [-- INFER_OPTION...] configurations x variants, one array element each
-       $0 table [--wait]                       what the results hold, and what failed or is missing
+usage: $0 infer [OPTIONS] -- INFER_OPTION...   runs one problem or model on all nodes of a job
+       $0 sweep [OPTIONS] [-- INFER_OPTION...] runs configurations x variants, one array element each
+       $0 table [--wait]                       lists results, failures and missing elements
 options:
   --nodes N            nodes of a job (1)
   --tasks-per-node K   ranks on each node (1)
-  --time LIMIT         of a job, in place of SPDNN_TIME_LIMIT
-  --name NAME          infer: of the result; default infer-JOB
+  --time LIMIT         time limit of a job (SPDNN_TIME_LIMIT)
+  --name NAME          infer: name of the result; default infer-JOB
   --configs LIST       sweep: NEURONSxLAYERS,...; default the 12 official ones
   --variants LIST      sweep: engines, see spdnn variants; default auto
-  --at-once K          sweep: so many elements run at one time
-  --dry-run            shows the sbatch command and submits nothing
-  --wait               table: only when none of these jobs is in the queue any more
-INFER_OPTION is what spdnn infer takes, except --json and --checkpoint, which the job adds; with --model it adds --json
-alone, as models have no checkpoints. An element of a sweep that the results hold, of the same commit and configuration,
-is not run again; it runs from its checkpoint if it has one.
+  --at-once K          sweep: number of elements that may run at a time
+  --dry-run            prints the sbatch command and submits nothing
+  --wait               table: waits until none of these jobs is queued or running
+INFER_OPTION is any option of spdnn infer except --json and --checkpoint, which the job adds; with --model it adds --json
+alone, as models have no checkpoints. An element of a sweep with a result of the same commit and configuration
+is skipped; one with a checkpoint continues from it.
 Results, checkpoints and logs are in $SPDNN_RESULTS. Settings: $settings
-Exit codes: 0; 1 the table lists something that failed or is missing; 2 usage; 3 data; 4 Slurm refused.
+Exit codes: 0 success; 1 the table lists failures or missing elements; 2 usage; 3 data; 4 Slurm refused.
 END
 }
 
-# Reads the options of infer and sweep; what follows -- goes to infer_options.
+# Reads the options of infer and sweep; arguments after -- go to infer_options.
 nodes=1 tasks=1 name='' configs='' variants=auto at_once='' dry='' infer_options=()
 read_options() {
   local command=$1
@@ -72,7 +73,7 @@ read_options() {
   done
 }
 
-# Prints a command as one would type it.
+# Prints a command with shell quoting.
 show() {
   local word words=()
   for word in "$@"; do
@@ -89,8 +90,8 @@ make_results() {
     die 3 "SPDNN_RESULTS in $settings: $SPDNN_RESULTS and logs in it must be writable, and are not"
 }
 
-# submit KIND OFFSET LOG_NAME SBATCH_OPTION... -- ARGUMENT...: submits KIND.sbatch and sets `job`. An array index and the
-# offset make the line of sweep.list; the comment has both what queued() asks for.
+# submit KIND OFFSET LOG_NAME SBATCH_OPTION... -- ARGUMENT...: submits KIND.sbatch and sets `job`. Array index + OFFSET is
+# the line of sweep.list. The job's comment holds the directory of results and OFFSET, for queued().
 submit() {
   local kind=$1 offset=$2 log_name=$3 command
   shift 3
@@ -125,7 +126,7 @@ submit_infer() {
   submit infer 0 %j -- "$name" "${infer_options[@]}"
 }
 
-# Prints the elements asked for as lines of sweep.list. Ranks, images and options other than the usual are part of the name.
+# Prints the requested elements as lines of sweep.list. Names include ranks, images and options that are not the defaults.
 asked_for() {
   local config variant suffix='' sum all_configs all_variants
   [ "$nodes x $tasks" = "1 x 1" ] || suffix=-${nodes}x$tasks
@@ -145,8 +146,8 @@ asked_for() {
   done
 }
 
-# Adds what is asked for to sweep.list, and sets `line_of`, by element. Lines are added and never changed, so that a number
-# means the same element for good.
+# Adds elements to sweep.list, and sets `line_of`, the line of each element. Lines are never changed, so a line number keeps
+# its element.
 list_elements() {
   local list element line=0
   if [ -z "$dry" ]; then
@@ -162,8 +163,8 @@ list_elements() {
   while read -r element; do line_of[$element]=$((line += 1)); done <<<"$list"
 }
 
-# submit_elements LINE...: submits these lines of sweep.list, as an array for each so many lines as Slurm's array indices
-# reach. Of several arrays with --at-once, one begins after the other.
+# submit_elements LINE...: submits these lines of sweep.list, one array for each MaxArraySize - 1 lines. With --at-once, an
+# array begins when the one before it has ended.
 submit_elements() {
   local line offset size after=()
   declare -A indices=()

@@ -1,5 +1,5 @@
-# Makes an aligned table of the results that have this `schema`, spdnn-run-1 for networks or spdnn-model-1 for models; nothing
-# where there are none. What rows are sorted by stands before each: three fields, each with a tab behind it. After line.awk.
+# Prints an aligned table of the results with this `schema`, spdnn-run-1 for networks or spdnn-model-1 for models; nothing if
+# there are none. Each row begins with its three sort keys, each followed by a tab. Needs line.awk before it.
 
 function add(text) { cells[rows, ++column] = text; if (length(text) > width[column]) width[column] = length(text) }
 function head(text,    names, i) {
@@ -34,7 +34,7 @@ function add_model() {
 }
 BEGIN {
   of_models = schema == "spdnn-model-1"
-  # Text stands on the left.
+  # Columns of text are left-aligned.
   split(of_models ? "1 2 3 11 12 13" : "1 4 5 12 13 14", columns, " ")
   for (i in columns) is_text[columns[i]] = 1
 }

@@ -1,8 +1,8 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2154  # variables are set in common.sh
-# Sourced by submit.sh after common.sh: shows what the results hold.
+# Sourced by submit.sh after common.sh: prints the table of results.
 
-# Prints results as tables, networks first, and of these the smaller before the larger.
+# Prints tables of results: networks, the smallest first, then models.
 print_rows() {
   local schema
   [ $# -gt 0 ] || return 0
@@ -12,10 +12,10 @@ print_rows() {
   done
 }
 
-# Replaces control characters, which a terminal might obey.
+# Replaces control characters, which a terminal might interpret.
 printable() { LC_ALL=C sed -e 's/\xc2[\x80-\x9f]/?/g' -e 's/[\x01-\x08\x0b-\x1f\x7f]/?/g'; }
 
-# Prints what unfinished.awk reads. A job that failed has written the reason into NAME.failed, which says more than its result.
+# Prints the input of unfinished.awk. NAME.failed, which a failed job writes, overrides complaints about its result.
 facts() {
   local file
   [ -z "$states" ] || printf 'queue\t%s\n' "${states//$'\n'/$'\n'queue$'\t'}"
@@ -33,7 +33,7 @@ facts() {
   } | LC_ALL=C sort -s -t $'\t' -k 2,2
 }
 
-# The results as a table; then what is in the queue, what failed, and what has left the queue without a word.
+# Prints the results, then queued jobs, failures, and elements that have left the queue without a result or NAME.failed.
 print_table() {
   local file states wait='' readable=() unreadable=()
   [ "${1:-}" != --wait ] || { wait=yes && shift; }

@@ -1,6 +1,7 @@
-# Prints what is in the queue, what failed and what has left the queue without a word, and ends with 1 where there is any of
-# the latter two. It reads lines of tab-separated fields: `queue INDEX JOB STATE` for a job, `element NAME` for each line of
-# sweep.list, `result NAME`, and `failed NAME WHY`, of which the last for a name counts. What is in the queue again has not failed.
+# Prints queued jobs, failures, and elements that are missing: they have neither result nor failure and are not queued. Exits with
+# 1 if there are failures or missing elements. Reads lines of tab-separated fields: `queue INDEX JOB STATE` for a job, `element
+# NAME` for each line of sweep.list, `result NAME`, and `failed NAME WHY`, of which the last for a name counts. A job that is
+# queued again has not failed.
 BEGIN { FS = "\t" }
 $1 == "queue" { busy[$2]; busy_job[$3]; ++count[$4] }
 $1 == "element" { element[++elements] = $2; index_of[$2] = elements }

@@ -5,17 +5,17 @@
 #BSUB -gpu "num=4"
 #BSUB -W 60
 #BSUB -o spdnn.%J.log
-# A job for LSF: one problem on two nodes, a rank for each GPU, which continues in further jobs until the result is there.
-# Copy this file, edit it, and submit it by `bsub <lsf.sh`.
+# A job for LSF: one problem on two nodes, one rank per GPU, continued in further jobs until the result exists. Copy this
+# file, edit it, and submit it by `bsub <lsf.sh`.
 set -uo pipefail
 cd "$LS_SUBCWD" || exit 3
 this_file=$LS_SUBCWD/lsf.sh
-spdnn=$HOME/spdnn/build/spdnn # the program, which all nodes must see; where it is installed, PREFIX/bin/spdnn
+spdnn=$HOME/spdnn/build/spdnn # the program, visible on all nodes; if installed, PREFIX/bin/spdnn
 jobs=$HOME/spdnn/jobs         # PREFIX/share/spdnn/jobs
-name=first        # first.json is to be the result, first.checkpoint what a job leaves that is stopped or killed
-seconds=3300      # after so many the ranks are told to stop: the limit of -W, less what a checkpoint takes
+name=first        # first.json is the result, first.checkpoint the state of a stopped or killed job
+seconds=3300      # the ranks are stopped after these: the limit of -W minus the time of a checkpoint
 problem=(--generate official --neurons 16384 --layers 1920 --mnist build/data/train-images-idx3-ubyte.gz)
-launcher=(mpirun -n 8 --bind-to none) # Open MPI's, which was built for LSF; mpiexec -n 8 with others
+launcher=(mpirun -n 8 --bind-to none) # an Open MPI built for LSF; otherwise mpiexec -n 8
 # shellcheck disable=SC2317  # end_part calls it
 submit_again() { bsub <"$this_file"; }
 

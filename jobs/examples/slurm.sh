@@ -9,15 +9,15 @@
 #SBATCH --requeue
 #SBATCH --open-mode=append
 #SBATCH --output=%x-%j.log
-# A job of one's own for Slurm, without jobs/submit.sh: one problem, which continues in the same job, queued again, until the
-# result is there. Copy this file, edit it, and submit it by `sbatch slurm.sh`. Signals come 300 s before the time is up.
+# A job for Slurm without jobs/submit.sh: one problem, continued in the same job, which is requeued until the result exists.
+# Copy this file, edit it, and submit it by `sbatch slurm.sh`. Signals come 300 s before the time limit.
 set -uo pipefail
-spdnn=$HOME/spdnn/build/spdnn # the program, which all nodes must see; where it is installed, PREFIX/bin/spdnn
+spdnn=$HOME/spdnn/build/spdnn # the program, visible on all nodes; if installed, PREFIX/bin/spdnn
 jobs=$HOME/spdnn/jobs         # PREFIX/share/spdnn/jobs
-name=first        # first.json is to be the result, first.checkpoint what a job leaves that is stopped or killed
-seconds=3500      # after so many the ranks stop by their own clock, if no signal came: the limit of --time, less some
+name=first        # first.json is the result, first.checkpoint the state of a stopped or killed job
+seconds=3500      # without a signal, the ranks stop after these by their own clock: a little less than --time
 problem=(--generate official --neurons 16384 --layers 1920 --mnist build/data/train-images-idx3-ubyte.gz)
-# A step does not have the job's --cpus-per-task unless it asks for it.
+# srun does not inherit the job's --cpus-per-task.
 launcher=(srun --kill-on-bad-exit=1 --mpi=pmix --cpus-per-task="$SLURM_CPUS_PER_TASK" --cpu-bind=cores)
 # shellcheck disable=SC2317  # end_part calls it
 submit_again() { scontrol requeue "$SLURM_JOB_ID"; }
