@@ -17,6 +17,7 @@
 #include "arrays.hpp"
 #include "call.hpp"
 #include "models.hpp"
+#include "sessions.hpp"
 #include "texts.hpp"
 
 namespace spdnn::python {
@@ -104,14 +105,8 @@ NetworkSpec network_spec(const py::dict& given) {
 InferenceSpec inference_spec(const py::dict& given) {
   InferenceSpec spec;
   spec.passes = parse_passes(given["reduce"].cast<std::string>(), "reduce");
-  spec.variant = given["variant"].cast<std::string>();
-  if (spec.variant == "auto") spec.variant.clear();
-  spec.device = parse_device(given["device"].cast<std::string>());
-  if (!given["precision"].is_none()) spec.precision = parse_precision(given["precision"].cast<std::string>());
+  static_cast<EngineSettings&>(spec) = engine_settings(given);
   spec.trials = given["trials"].cast<int>();
-  spec.batch = given["batch"].cast<Index>();
-  spec.threads = given["threads"].cast<int>();
-  spec.host_memory = given["host_memory"].cast<std::size_t>();
   spec.device_memory = given["device_memory"].cast<std::size_t>();
   spec.compare = given["compare"].cast<bool>();
   spec.activations = given["activations"].cast<bool>();
@@ -123,6 +118,13 @@ InferenceSpec inference_spec(const py::dict& given) {
   spec.truth.path = given["truth_path"].cast<std::string>();
   if (!given["truth"].is_none()) spec.truth.list = given["truth"].cast<Categories>();
   return spec;
+}
+
+/// SciPy's arrays and the shape, or None.
+py::object activations_of(const Outcome& outcome) {
+  if (!outcome.activations) return py::none();
+  const CsrMatrix& activations = *outcome.activations;
+  return py::make_tuple(arrays_of(activations), py::make_tuple(activations.rows, activations.cols));
 }
 
 /// The report and what it leaves out. `network` may be planned.
@@ -150,10 +152,7 @@ py::dict infer(const GivenNetwork& network, const ImageSet& images, const py::di
   py::dict result;
   result["categories"] = copy<std::int64_t>(outcome.categories);
   result["alive"] = copy<std::int64_t>(outcome.alive);
-  result["activations"] = py::none();
-  if (const auto& activations = outcome.activations)
-    result["activations"] =
-        py::make_tuple(arrays_of(*activations), py::make_tuple(activations->rows, activations->cols));
+  result["activations"] = activations_of(outcome);
   result["json"] = text_of(to_json(report));
   result["text"] = text_of(to_text(report));
   return result;
@@ -163,6 +162,24 @@ PlannedNetwork plan(const Network& network, const std::string& reduce, const std
   const Passes passes = parse_passes(reduce, "reduce");
   const std::optional<Device> on = parse_device(device);
   return Call(py::none()).run([&] { return with_data_errors([&] { return PlannedNetwork(network, passes, on); }); });
+}
+
+using Session = Closable<NetworkSession>;
+
+Session compile(const PlannedNetwork& planned, const py::dict& given) {
+  NetworkSessionSettings settings;
+  static_cast<EngineSettings&>(settings) = engine_settings(given);
+  settings.device_memory = given["device_memory"].cast<std::size_t>();
+  settings.activations = given["activations"].cast<bool>();
+  return Call(py::none()).run([&] { return Session(NetworkSession(planned, settings)); });
+}
+
+/// The categories, the activations, and the number of images of which a sum exceeded the precision.
+py::tuple run(const Session& session, const ImageSet& images) {
+  const auto open = session.get();
+  Call call{py::none()};
+  const Outcome outcome = call.run([&] { return open->run(images, call.cancelled()); });
+  return py::make_tuple(copy<std::int64_t>(outcome.categories), activations_of(outcome), outcome.overflow.size());
 }
 
 py::dict describe(const LayerDescription& layer) {
@@ -247,6 +264,7 @@ void define_networks(py::module_& module) {
 }
 
 void define_plans(py::module_& module) {
+  define_session<NetworkSession>(module, "NetworkSession").def("run", &run);
   py::class_<PlannedNetwork>(module, "Plan")
       .def(py::init(&plan))
       .def_property_readonly("network", &PlannedNetwork::network, py::return_value_policy::copy)
@@ -255,6 +273,7 @@ void define_plans(py::module_& module) {
       .def_property_readonly("stored_edges", &PlannedNetwork::stored_edges)
       .def_property_readonly("dead_from", &PlannedNetwork::dead_from)
       .def_property_readonly("saturated_from", &PlannedNetwork::saturated_from)
+      .def("compile", &compile)
       .def("describe", [](const PlannedNetwork& planned) {
         py::list layers;
         for (const LayerDescription& layer : planned.describe()) layers.append(describe(layer));

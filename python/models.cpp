@@ -2,16 +2,15 @@
 
 #include <pybind11/stl.h>
 
-#include <memory>
 #include <spdnn/error.hpp>
 #include <spdnn/files.hpp>
 #include <spdnn/model_inference.hpp>
-#include <spdnn/session.hpp>
 #include <string>
 #include <utility>
 
 #include "arrays.hpp"
 #include "call.hpp"
+#include "sessions.hpp"
 #include "texts.hpp"
 
 namespace spdnn::python {
@@ -78,18 +77,6 @@ ModelTruth model_truth(const py::dict& given) {
 
 Rewrites rewrites(const py::dict& given) { return parse_rewrites(given["rewrite"].cast<std::string>()); }
 
-EngineSettings engine_settings(const py::dict& given) {
-  EngineSettings settings;
-  settings.variant = given["variant"].cast<std::string>();
-  if (settings.variant == "auto") settings.variant.clear();
-  settings.device = parse_device(given["device"].cast<std::string>());
-  if (!given["precision"].is_none()) settings.precision = parse_precision(given["precision"].cast<std::string>());
-  settings.host_memory = given["host_memory"].cast<std::size_t>();
-  settings.batch = given["batch"].cast<Index>();
-  settings.threads = given["threads"].cast<int>();
-  return settings;
-}
-
 ModelSpec model_spec(const NamedModel& named, const py::dict& given) {
   ModelSpec spec;
   spec.path = named.path;
@@ -126,37 +113,18 @@ py::dict infer(const NamedModel& named, const py::array& images, const py::dict&
   return result;
 }
 
-/// A session that may be closed. What is known of it stays; a run under way ends before its memory is given back.
-class Session {
- public:
-  explicit Session(ModelSession session)
-      : variant(session.variant()),
-        precision(to_string(session.precision())),
-        batch(session.batch()),
-        threads(session.threads()),
-        open_(std::make_shared<const ModelSession>(std::move(session))) {}
+using Session = Closable<ModelSession>;
 
-  std::pair<py::list, py::str> run(const py::array& images) const {
-    const std::shared_ptr<const ModelSession> session = open_;
-    if (session == nullptr) throw UsageError("the session is closed");
-    const Tensor tensor = tensor_of(images);
-    Call call{py::none()};
-    const ModelSession::Answer answer =
-        call.run([&] { return with_data_errors([&] { return session->run(tensor, call.cancelled()); }); });
-    py::list outputs;
-    for (const Tensor& output : answer.outputs) outputs.append(handed_over(output));
-    return {outputs, text_of(answer.overflow)};
-  }
-  void close() { open_.reset(); }
-
-  const std::string variant;
-  const std::string precision;
-  const Index batch;
-  const int threads;
-
- private:
-  std::shared_ptr<const ModelSession> open_;
-};
+std::pair<py::list, py::str> run(const Session& session, const py::array& images) {
+  const auto open = session.get();
+  const Tensor tensor = tensor_of(images);
+  Call call{py::none()};
+  const ModelSession::Answer answer =
+      call.run([&] { return with_data_errors([&] { return open->run(tensor, call.cancelled()); }); });
+  py::list outputs;
+  for (const Tensor& output : answer.outputs) outputs.append(handed_over(output));
+  return {outputs, text_of(answer.overflow)};
+}
 
 Session compile(const NamedModel& named, const py::dict& given) {
   return Call(py::none()).run([&, settings = engine_settings(given), chosen = rewrites(given)] {
@@ -167,13 +135,7 @@ Session compile(const NamedModel& named, const py::dict& given) {
 }  // namespace
 
 void define_models(py::module_& module) {
-  py::class_<Session>(module, "Session")
-      .def("run", &Session::run)
-      .def("close", &Session::close)
-      .def_readonly("variant", &Session::variant)
-      .def_readonly("precision", &Session::precision)
-      .def_readonly("batch", &Session::batch)
-      .def_readonly("threads", &Session::threads);
+  define_session<ModelSession>(module, "Session").def("run", &run);
   py::class_<NamedModel>(module, "Model")
       .def_static("load",
                   [](const std::string& path, const std::optional<Shape>& shape) {

@@ -6,6 +6,7 @@
 #include <optional>
 #include <spdnn/error.hpp>
 #include <spdnn/outcome.hpp>
+#include <spdnn/run_settings.hpp>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -38,6 +39,18 @@ inline Precision parse_precision(const std::string& text) {
                                {"fp32", Precision::fp32},
                                {"fp64", Precision::fp64}}},
                              text, "precision");
+}
+
+inline EngineSettings engine_settings(const py::dict& given) {
+  EngineSettings settings;
+  settings.variant = given["variant"].cast<std::string>();
+  if (settings.variant == "auto") settings.variant.clear();
+  settings.device = parse_device(given["device"].cast<std::string>());
+  if (!given["precision"].is_none()) settings.precision = parse_precision(given["precision"].cast<std::string>());
+  settings.host_memory = given["host_memory"].cast<std::size_t>();
+  settings.batch = given["batch"].cast<Index>();
+  settings.threads = given["threads"].cast<int>();
+  return settings;
 }
 
 /// Messages and reports name files, whose names may hold bytes that are not UTF-8: these become \xHH.

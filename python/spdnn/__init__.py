@@ -11,6 +11,8 @@ and reports count from 1.
     images = spdnn.Images.from_dense(numpy.random.rand(1000, 1024) < 0.1)
     outcome = spdnn.infer(network, images, verify="all")
     outcome.categories, outcome.verdict, outcome.report["seconds"]["infer"]["median"]
+    session = spdnn.plan(network).compile()  # resident, for any number of calls
+    categories = session(images)
 
 Arrays are taken over without a copy where their form allows it, and must then not be changed while a network, images or
 a plan made of them are in use.
@@ -47,13 +49,13 @@ from ._types import Progress
 from .errors import DataError, DeviceError, Error, Stopped, UsageError
 from .models import Model, ModelOutcome, Node, load_model
 from .results import read_results
-from .sessions import Session
+from .sessions import NetworkSession, Session
 
 if int(np.__version__.split(".")[0]) >= 2 and not _core.takes_numpy_2:
     raise ImportError("spdnn was built with a pybind11 that does not know NumPy 2: build it with pybind11 2.12 or later, or "
                       "use NumPy 1")
 
-__all__ = ["DataError", "DeviceError", "Error", "Images", "Model", "ModelOutcome", "Network", "Node", "Outcome", "Plan",
+__all__ = ["DataError", "DeviceError", "Error", "Images", "Model", "ModelOutcome", "Network", "NetworkSession", "Node", "Outcome", "Plan",
            "Session", "Stopped", "UsageError", "infer", "load_model", "plan", "read_results"]
 __version__: str = _core.version
 
@@ -294,8 +296,8 @@ class Images(_Held):
 
 
 class Plan(_Held):
-    """A network from which the exact passes have removed what need not be computed, for any number of infer() calls.
-    Made by plan()."""
+    """A network from which the exact passes have removed what need not be computed, for any number of infer() calls and
+    sessions. Made by plan()."""
 
     _held: _core.Plan
     _instead = "plan() the network in each process"
@@ -317,6 +319,23 @@ class Plan(_Held):
     def stored_edges(self) -> int:
         """Of the network's edges, those that are left to compute for an image."""
         return self._held.stored_edges
+
+    def compile(self, *, batch: int | None = None, threads: int | None = None, variant: str = "auto",
+                device: _Device = "auto", precision: _Precision | None = None, host_memory: int = 0,
+                device_memory: int = 0, activations: bool = False) -> NetworkSession:
+        """Makes the plan resident on its device, for a NetworkSession that takes any number of sets of images. infer()
+        does so at each call, and verifies and reports.
+
+        batch: images that the engine takes at a time. None: as many as a call brings, or the memory takes.
+        activations: a call returns those after the last layer, too.
+        The other arguments are those of infer().
+
+        UsageError or DeviceError, as infer().
+        """
+        return NetworkSession(self._held.compile({
+            **_arguments.engine(variant, device, precision, batch, threads, host_memory),
+            "device_memory": _arguments.size("device_memory", device_memory),
+            "activations": _arguments.flag("activations", activations)}))
 
     def describe(self) -> dict[str, Any]:
         """What is left out and why. `layers` has a flat dict for each layer, for a data frame; `dead_from` and
@@ -413,9 +432,7 @@ def infer(network: Network | Plan, images: Images, *, variant: str = "auto", dev
     """
     if not isinstance(network, (Network, Plan)):
         raise _arguments.wrong_type("network", "a Network or a Plan", network, _hint_of_network(network))
-    if not isinstance(images, Images):
-        raise _arguments.wrong_type("images", "Images", images, "Images.from_dense(array), Images.from_scipy(matrix) and "
-                                    "Images.read(path) make them")
+    given_images = _arguments.images(images)
     if isinstance(network, Plan) and reduce is not None:
         raise UsageError("reduce: a plan has its own passes")
     every = _arguments.seconds("checkpoint_every", checkpoint_every)
@@ -423,15 +440,10 @@ def infer(network: Network | Plan, images: Images, *, variant: str = "auto", dev
         raise UsageError("checkpoint_every: needs a checkpoint")
     verify_all, verify_sample = _arguments.verify(verify)
     in_file = _arguments.is_path(truth)
-    found = _core.infer(network._held, images._held, {
+    found = _core.infer(network._held, given_images, {
         "reduce": "all" if reduce is None else _arguments.text("reduce", reduce),
-        "variant": _arguments.text("variant", variant), "device": _arguments.text("device", device),
-        "precision": None if precision is None else _arguments.text("precision", precision),
-        "trials": _arguments.count("trials", trials),
-        "batch": 0 if batch is None else _arguments.count("batch", batch),
-        "threads": 0 if threads is None else _arguments.count("threads", threads, most=1024),
-        "host_memory": _arguments.count("host_memory", host_memory, 0, 2**63 - 1),
-        "device_memory": _arguments.count("device_memory", device_memory, 0, 2**63 - 1),
+        **_arguments.engine(variant, device, precision, batch, threads, host_memory),
+        "device_memory": _arguments.size("device_memory", device_memory), "trials": _arguments.count("trials", trials),
         "compare": _arguments.flag("compare", compare), "activations": _arguments.flag("activations", activations),
         "checkpoint": b"" if checkpoint is None else _arguments.path("checkpoint", checkpoint),
         "checkpoint_every": every, "max_time": _arguments.seconds("max_time", max_time),

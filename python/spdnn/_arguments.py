@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from . import _core
 from .errors import UsageError
 
 
@@ -61,6 +62,29 @@ def verify(given: Any) -> tuple[bool, int]:
     if given is None:
         return False, 0
     return (True, 0) if isinstance(given, str) and given == "all" else (False, count("verify", given))
+
+
+def size(name: str, given: Any) -> int:
+    """Of memory in bytes; 0: no limit."""
+    return count(name, given, 0, 2**63 - 1)
+
+
+def engine(variant: Any, device: Any, precision: Any, batch: Any, threads: Any, host_memory: Any) -> dict[str, Any]:
+    """The settings of an engine, as _core takes them."""
+    return {"variant": text("variant", variant), "device": text("device", device),
+            "precision": None if precision is None else text("precision", precision),
+            "batch": 0 if batch is None else count("batch", batch),
+            "threads": 0 if threads is None else count("threads", threads, most=1024),
+            "host_memory": size("host_memory", host_memory)}
+
+
+def images(given: Any) -> Any:
+    """Of Images what _core takes."""
+    held = getattr(given, "_held", None)
+    if not isinstance(held, _core.Images):
+        raise wrong_type("images", "Images", given,
+                         "Images.from_dense(array), Images.from_scipy(matrix) and Images.read(path) make them")
+    return held
 
 
 def is_path(given: Any) -> bool:

@@ -25,9 +25,5 @@ def array_of(images: Any, input_names: list[str]) -> Any:
 def engine(variant: Any, device: Any, precision: Any, batch: Any, threads: Any, host_memory: Any,
            rewrite: Any) -> dict[str, Any]:
     """The settings of an engine, as _core takes them."""
-    return {"variant": _arguments.text("variant", variant), "device": _arguments.text("device", device),
-            "precision": None if precision is None else _arguments.text("precision", precision),
-            "batch": 0 if batch is None else _arguments.count("batch", batch),
-            "threads": 0 if threads is None else _arguments.count("threads", threads, most=1024),
-            "host_memory": _arguments.count("host_memory", host_memory, 0, 2**63 - 1),
+    return {**_arguments.engine(variant, device, precision, batch, threads, host_memory),
             "rewrite": _arguments.text("rewrite", rewrite)}

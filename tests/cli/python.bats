@@ -40,7 +40,7 @@ passes() {
   passes models_test.py
 }
 
-@test "python: sessions of models" {
+@test "python: sessions of models and of networks" {
   passes sessions_test.py
 }
 

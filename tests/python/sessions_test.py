@@ -13,11 +13,125 @@ import unittest
 import warnings
 
 import numpy as np
-from support import REPOSITORY, interrupt, resident_bytes
+from support import REPOSITORY, interrupt, random_images, random_weights, resident_bytes, small_network
 
 import spdnn
 
 SPDNN = os.environ["SPDNN"]
+
+
+def answers_of_threads(threads, calls):
+    """Runs calls(thread) in each thread at the same time; what the UsageErrors said."""
+    refused = []
+
+    def call(number):
+        for once in calls(number):
+            try:
+                once()
+            except spdnn.UsageError as error:
+                refused.append(str(error))
+
+    started = [threading.Thread(target=call, args=(number,)) for number in range(threads)]
+    for thread in started:
+        thread.start()
+    for thread in started:
+        thread.join()
+    return refused
+
+
+class NetworkSessions(unittest.TestCase):
+    """Of the network of support.py, with 50 images."""
+
+    def setUp(self):
+        self.plan = spdnn.plan(small_network(-0.05))
+        self.images = spdnn.Images.from_dense(random_images())
+        self.categories = spdnn.infer(self.plan, self.images, device="cpu").categories
+        self.assertGreater(len(self.categories), 3)
+
+    def session(self, **options):
+        return self.plan.compile(device="cpu", **options)
+
+    def test_answers_are_those_of_infer_for_any_number_and_kind_of_images(self):
+        dense = np.float32(random_images(200, seed=5)) * np.random.default_rng(5).random((200, 64), np.float32)
+        for options in ({}, {"batch": 1}, {"batch": 7, "threads": 2}, {"variant": "cpu_reference"}):
+            session, whole = self.session(**options), self.session(activations=True, **options)
+            for count in (50, 1, 200, 33):
+                for images in (spdnn.Images.from_dense(random_images(count)), spdnn.Images.from_dense(dense[:count])):
+                    expected = spdnn.infer(self.plan, images, device="cpu", activations=True, **options)
+                    np.testing.assert_array_equal(session(images), expected.categories)
+                    categories, activations = whole.run(images)
+                    np.testing.assert_array_equal(categories, expected.categories)
+                    self.assertEqual(categories.dtype, np.int64)
+                    np.testing.assert_array_equal(activations.toarray(), expected.activations.toarray())
+
+    def test_it_says_what_it_is(self):
+        session = self.session(batch=3, threads=2)
+        self.assertEqual((session.variant, session.precision, session.batch, session.threads), ("cpu_openmp", "fp32", 3, 2))
+        self.assertEqual(repr(session), "<spdnn.NetworkSession: cpu_openmp in fp32, batch 3, threads 2>")
+        first = self.session()
+        self.assertIsNone(first.batch)
+        first(self.images)
+        self.assertEqual(first.batch, 50)
+        with self.assertRaisesRegex(TypeError, "compile in each process"):
+            pickle.dumps(session)
+        with self.assertRaisesRegex(TypeError, "use spdnn.plan"):
+            spdnn.NetworkSession(None)
+
+    def test_wrong_images_and_settings_are_refused_and_the_session_goes_on(self):
+        session = self.session()
+        for error, wrong, message in (
+                (spdnn.DataError, spdnn.Images.from_dense(random_images(neurons=63)), "63 neurons, but the network has 64"),
+                (TypeError, random_images(), "^images: expected Images, not ndarray: Images.from_dense")):
+            with self.subTest(message), self.assertRaisesRegex(error, message):
+                session(wrong)
+        np.testing.assert_array_equal(session(self.images), self.categories)
+        for error, options in ((spdnn.UsageError, {"variant": "none"}), (spdnn.UsageError, {"batch": 0}),
+                               (spdnn.UsageError, {"precision": "fp16"}), (TypeError, {"activations": 1}),
+                               (spdnn.DeviceError, {"host_memory": 1, "batch": None})):
+            with self.subTest(options), self.assertRaises(error):
+                self.session(**options)(self.images)
+
+    def test_a_closed_session_refuses_to_run(self):
+        with self.session() as session:
+            np.testing.assert_array_equal(session(self.images), self.categories)
+        session.close()
+        with self.assertRaisesRegex(spdnn.UsageError, "the session is closed"):
+            session(self.images)
+        self.assertEqual((session.variant, session.batch), ("cpu_openmp", 50))
+
+    def test_each_thread_has_its_session_and_two_threads_with_one_are_told(self):
+        answers = []
+        own = [self.session(threads=1) for _ in range(3)]
+        self.assertEqual(answers_of_threads(3, lambda number: [
+            lambda: answers.append(own[number](self.images))] * 50), [])
+        shared = self.session(threads=1)
+        refused = answers_of_threads(3, lambda _: [lambda: answers.append(shared(self.images))] * 100)
+        self.assertEqual(set(refused) - {"another thread runs this session; each thread needs a session of its own"}, set())
+        self.assertEqual(len(answers) + len(refused), 450)
+        for answer in answers:
+            np.testing.assert_array_equal(answer, self.categories)
+
+    def test_sums_that_exceed_the_precision_are_warned_of(self):
+        session = spdnn.plan(spdnn.Network([1e30 * abs(matrix) for matrix in random_weights()])).compile(device="cpu")
+        with self.assertWarnsRegex(RuntimeWarning, "^sums of [0-9]+ images exceeded fp32$"):
+            session(spdnn.Images.from_dense(np.float32(3e8) * random_images()))
+
+    def test_control_c_ends_a_run_and_the_session_goes_on(self):
+        network = spdnn.Network([random_weights(1024, 1, density=0.05)[0]] * 400)
+        session = spdnn.plan(network, "none").compile(device="cpu")
+        images = spdnn.Images.from_dense(random_images(20000, 1024))
+        interrupt(self, lambda: session(images))
+        few = spdnn.Images.from_dense(random_images(10, 1024))
+        np.testing.assert_array_equal(session(few), spdnn.infer(network, few, device="cpu").categories)
+
+    def test_a_thousand_calls_take_no_more_memory(self):
+        session = self.session(threads=1, activations=True)
+        for _ in range(100):
+            session(self.images)
+        before = resident_bytes()
+        for _ in range(1000):
+            session(self.images)
+        self.assertLess(resident_bytes() - before, 1 << 20)
 
 
 class Sessions(unittest.TestCase):
@@ -59,7 +173,7 @@ class Sessions(unittest.TestCase):
         self.assertEqual((session.output_names, session.output_shapes), (["fc"], [(None, 7)]))
         self.assertEqual(repr(session), "<spdnn.Session: conv_reference in fp64, batch 3, threads 2>")
         self.assertIs(copy.deepcopy(session), session)
-        with self.assertRaisesRegex(TypeError, "compile the model in each process"):
+        with self.assertRaisesRegex(TypeError, "compile in each process"):
             pickle.dumps(session)
         with self.assertRaisesRegex(TypeError, "compile"):
             spdnn.Session(None, [], [])
@@ -101,30 +215,16 @@ class Sessions(unittest.TestCase):
         np.testing.assert_array_equal(logits, self.logits)
 
     def test_each_thread_has_its_session_and_two_threads_with_one_are_told(self):
-        wrong, refused = [], []
-
-        def answer(session, often):
-            for _ in range(often):
-                try:
-                    if not np.array_equal(session(self.images), self.logits):
-                        wrong.append(session)
-                except spdnn.UsageError as error:
-                    refused.append(str(error))
-
-        own = [threading.Thread(target=answer, args=(self.session(threads=1), 20)) for _ in range(3)]
-        for thread in own:
-            thread.start()
-        for thread in own:
-            thread.join()
-        self.assertEqual((wrong, refused), ([], []))
+        answers = []
+        own = [self.session(threads=1) for _ in range(3)]
+        self.assertEqual(answers_of_threads(3, lambda number: [
+            lambda: answers.append(own[number](self.images))] * 20), [])
         shared = self.session(threads=1, batch=1)
-        threads = [threading.Thread(target=answer, args=(shared, 100)) for _ in range(3)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        self.assertEqual(wrong, [])
+        refused = answers_of_threads(3, lambda _: [lambda: answers.append(shared(self.images))] * 100)
         self.assertEqual(set(refused) - {"another thread runs this session; each thread needs a session of its own"}, set())
+        self.assertEqual(len(answers) + len(refused), 360)
+        for answer in answers:
+            np.testing.assert_array_equal(answer, self.logits)
 
     def test_numbers_that_exceed_the_precision_are_warned_of(self):
         session = self.model.compile(variant="conv_dense", batch=4)
