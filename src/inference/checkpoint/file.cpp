@@ -3,21 +3,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
-#include <cstdio>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
 
+#include "inference/checkpoint/activation_files.hpp"
 #include "inference/checkpoint/checkpoint.hpp"
 #include "inference/checkpoint/parser.hpp"
 #include "io/files/atomic_file.hpp"
 #include "io/files/input_file.hpp"
 #include "io/files/output_target.hpp"
 #include "io/files/temporaries.hpp"
-#include "io/packed/digests.hpp"
 #include "report/json_line.hpp"
 #include "spdnn/error.hpp"
 #include "spdnn/files.hpp"
@@ -30,8 +28,6 @@ namespace {
 using Json = CheckpointParser::Json;
 namespace fs = std::filesystem;
 
-constexpr std::size_t kDigits = 16;  ///< of a digest in hexadecimal
-
 /// Times that a report adds up over the parts of a run.
 constexpr std::pair<const char*, double PhaseSeconds::*> kSeconds[] = {{"read", &PhaseSeconds::read},
                                                                        {"plan", &PhaseSeconds::plan},
@@ -41,12 +37,6 @@ constexpr std::pair<const char*, double PhaseSeconds::*> kSeconds[] = {{"read", 
                                                                        {"total", &PhaseSeconds::total},
                                                                        {"images", &PhaseSeconds::upload_images},
                                                                        {"checkpoint", &PhaseSeconds::checkpoint}};
-
-bool is_digest(std::string_view text) {
-  return text.size() == kDigits && text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
-}
-
-std::string hex(std::uint64_t digest) { return fmt::format("{:016x}", digest); }
 
 /// Ascending ids as [first, count] pairs.
 Json ranges_of(const std::vector<Index>& ids) {
@@ -70,31 +60,6 @@ Json outcome_json(const Outcome& outcome) {
           {"identical", outcome.identical},
           {"borderline", outcome.borderline},
           {"overflow", overflow}};
-}
-
-std::string digest_of_activations(const ImageSet& activations) {
-  return hex(network_digest({{Layer{activations.to_csr(), {}}}, BiasRule::non_zeros, {}}));
-}
-
-fs::path activations_path(const std::string& path, const std::string& digest) { return path + "." + digest + ".spdnn"; }
-
-/// Where activations are written until they get their digest's name. It is the same each time, so that the next writer
-/// finds what a killed one has left.
-fs::path unnamed_activations(const std::string& path) { return path + ".next.spdnn"; }
-
-/// Removes all files of activations beside a checkpoint but those of `kept`, those that killed runs have left included.
-void remove_activations(const std::string& path, const std::vector<std::string>& kept) {
-  const fs::path folder = fs::absolute(path).parent_path();
-  const std::string stem = fs::path(path).filename().native() + ".";
-  std::error_code ignored;
-  for (const auto& entry : fs::directory_iterator(folder, ignored)) {
-    const std::string name = entry.path().filename().native();
-    const bool of_this = name.starts_with(stem) && name.ends_with(".spdnn") &&
-                         name.size() == stem.size() + kDigits + std::string_view(".spdnn").size();
-    const std::string digest = of_this ? name.substr(stem.size(), kDigits) : "";
-    if (is_digest(digest) && std::find(kept.begin(), kept.end(), digest) == kept.end())
-      fs::remove(entry.path(), ignored);
-  }
 }
 
 bool begun(const Work& work) { return work.layer > 0; }
@@ -148,27 +113,6 @@ Checkpoint beginning_again(Checkpoint checkpoint) {
   for (Work& work : checkpoint.left) work = {0, std::move(work.ids), {}};
   join_pieces(checkpoint.left);
   return checkpoint;
-}
-
-void remove_file(const fs::path& path) {
-  std::error_code ignored;
-  fs::remove(path, ignored);
-}
-
-std::uint64_t write_activations(const std::string& path, const std::string& digest, const ImageSet& activations) {
-  const fs::path unnamed = unnamed_activations(path);
-  write_images(unnamed, activations);
-  std::error_code unknown;
-  const std::uint64_t bytes = fs::file_size(unnamed, unknown);
-  if (unknown) fail_to_write(unnamed, unknown.value());
-  const fs::path named = activations_path(path, digest);
-  if (std::rename(unnamed.c_str(), named.c_str()) != 0) {
-    const int error = errno;
-    remove_file(unnamed);
-    fail_to_write(named, error);
-  }
-  if (!sync_directory(named.has_parent_path() ? named.parent_path() : ".")) fail_to_write(named, errno);
-  return bytes;
 }
 
 double now() { return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count(); }
