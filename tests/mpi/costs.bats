@@ -23,11 +23,11 @@ say() { echo "# $library: $*" >&3; }
 # infer NETWORK [IMAGES]: sets the arguments.
 infer() { infer=(infer --network "$1" --inputs "${2:-i.spdnn}" --device cpu --reduce none --progress never); }
 
-# reads N FILE: by N ranks, each with one thread, from this file, through any call: `bytes` together, and `most` and `least`
-# by any of the threads that read a tenth of what all read together, of which there are `readers`.
+# reads N FILE [OPTIONS...]: by N ranks, each with one thread, from this file, through any call: `bytes` together, and `most` and
+# `least` by any of the threads that read a tenth of what all read together, of which there are `readers`.
 reads() {
   strace -f -qq -o calls -P "$2" -e trace=read,pread64,readv,preadv,preadv2,mmap "$mpirun" -n "$1" "$SPDNN" "${infer[@]}" \
-    --threads 1 >report
+    --threads 1 "${@:3}" >report
   if grep mmap calls >&2; then return 1; fi
   read -r bytes readers least most < <(awk '
     / = [0-9]+$/ { of[$1] += $NF; bytes += $NF }
@@ -60,15 +60,15 @@ reads() {
   done
 }
 
-# peaks N: of the memory that each of N ranks has had, in kB, by rank, once they compute.
+# peaks N OPTIONS...: the most memory that each of N ranks has had, in kB, by rank.
 peaks() {
-  start_job "$1" "${infer[@]}" --threads 1 --trials 1000000
-  wait_until_working "$1"
-  sleep 1
-  peaks=()
-  for process in "${working[@]}"; do peaks+=("$(awk '/^VmHWM:/ { print $2 }' "/proc/$process/status")"); done
-  kill "$(launcher_process)"
-  wait_for_job
+  under_mpi -n "$1" python3 -c '
+import os, resource, subprocess, sys
+code = subprocess.call(sys.argv[1:], close_fds=False)
+rank = os.environ.get("OMPI_COMM_WORLD_RANK") or os.environ["PMI_RANK"]
+open(f"peak.{rank}", "w").write(f"{resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss}\n")
+sys.exit(code)' "$SPDNN" "${infer[@]}" --threads 1 "${@:2}" >report
+  mapfile -t peaks < <(cat peak.*)
 }
 
 @test "rank 0 needs no more memory than the others, which have a part of the images each" {
@@ -79,6 +79,50 @@ peaks() {
     peaks 4
     say "the images take $all kB; the ranks have had at most ${peaks[*]} kB"
     for rank in 1 2 3; do [ "${peaks[0]}" -le $((peaks[rank] + all / 4)) ]; done
+  done
+}
+
+# stop_alone: of a run by itself, amid its layers, the checkpoint `stopped`, and the activations beside it.
+stop_alone() {
+  "$SPDNN" "${infer[@]}" --threads 1 --checkpoint stopped --checkpoint-every never >stdout 2>stderr 3>&- &
+  until compute $!; do
+    sleep 0.1
+    kill -0 $!
+  done
+  kill -USR1 $!
+  ! wait $!
+  cat stderr
+  mv stopped.*.spdnn activations
+  name=$(jq -r '.activations[0]' stopped).spdnn
+}
+
+@test "ranks that continue a run read its activations together, each a part, and rank 0 needs no more memory than the others" {
+  strace -o calls true || skip "needs strace, and to be allowed to trace"
+  "$SPDNN" generate network --family random --neurons 4096 --layers 200 --degree 8 --weights normal:0.125:0.02 --bias 0 \
+    --out dense.spdnn
+  "$SPDNN" generate inputs --family digits --neurons 4096 --images 8000 --out i8000.spdnn
+  infer dense.spdnn i8000.spdnn
+  stop_alone
+  all=$(($(stat -c %s activations) / 1024))
+  [ "$all" -gt 100000 ]
+  for library in openmpi mpich; do
+    use_mpi $library
+    for run in peaks reads; do
+      rm -f c c.*
+      cp stopped c
+      cp activations "c.$name"
+      if [ $run = peaks ]; then
+        peaks 4 --checkpoint c
+        say "the activations take $all kB; the ranks have had at most ${peaks[*]} kB"
+        for rank in 1 2 3; do [ "${peaks[0]}" -le $((peaks[rank] + all / 4)) ]; done
+      else
+        reads 4 "c.$name" --checkpoint c
+        say "the activations have $all kB; $readers of four ranks read $bytes bytes, $least to $most each"
+        [ $((bytes * 10)) -le $((all * 1024 * 11)) ]
+        [ "$readers" -eq 4 ]
+        [ $((least * 2)) -ge "$most" ]
+      fi
+    done
   done
 }
 

@@ -8,7 +8,6 @@
 #include <string_view>
 
 #include "io/files/atomic_file.hpp"
-#include "io/packed/digests.hpp"
 #include "spdnn/files.hpp"
 
 namespace spdnn {
@@ -27,9 +26,7 @@ bool is_digest(std::string_view text) {
   return text.size() == kDigits && text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
-std::string digest_of_activations(const ImageSet& activations) {
-  return hex(network_digest({{Layer{activations.to_csr(), {}}}, BiasRule::non_zeros, {}}));
-}
+std::string digest_of_activations(const PackedFile& file) { return hex(file.header().table_checksum); }
 
 fs::path activations_path(const std::string& path, const std::string& digest) { return path + "." + digest + ".spdnn"; }
 
@@ -54,20 +51,28 @@ void remove_activations(const std::string& path, const std::vector<std::string>&
   }
 }
 
-std::uint64_t write_activations(const std::string& path, const std::string& digest, const ImageSet& activations) {
+WrittenActivations write_activations(const std::string& path, const ImageSet& activations) {
   const fs::path unnamed = unnamed_activations(path);
   write_images(unnamed, activations);
-  std::error_code unknown;
-  const std::uint64_t bytes = fs::file_size(unnamed, unknown);
-  if (unknown) fail_to_write(unnamed, unknown.value());
-  const fs::path named = activations_path(path, digest);
+  WrittenActivations written;
+  {
+    const PackedFile file(unnamed);
+    written = {digest_of_activations(file), file.size()};
+  }
+  const fs::path named = activations_path(path, written.digest);
   if (std::rename(unnamed.c_str(), named.c_str()) != 0) {
     const int error = errno;
     remove_file(unnamed);
     fail_to_write(named, error);
   }
   if (!sync_directory(named.has_parent_path() ? named.parent_path() : ".")) fail_to_write(named, errno);
-  return bytes;
+  return written;
+}
+
+ImageSet read_activations(const std::string& path, const std::string& digest) {
+  const PackedFile file(activations_path(path, digest));
+  if (digest_of_activations(file) != digest) file.fail("holds other activations than the checkpoint's");
+  return load_images(file);
 }
 
 }  // namespace spdnn

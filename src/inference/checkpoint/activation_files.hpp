@@ -6,24 +6,31 @@
 #include <string_view>
 #include <vector>
 
+#include "io/packed/file.hpp"
 #include "spdnn/images.hpp"
 
 namespace spdnn {
 
-// The files of activations beside a checkpoint, `path`.
+// The files of activations beside a checkpoint, `path`. Each has a digest in its name.
 
 /// A digest as it stands in names and in checkpoints.
 std::string hex(std::uint64_t digest);
 bool is_digest(std::string_view text);
 
-std::string digest_of_activations(const ImageSet& activations);
+/// The checksum of the file's table of checksums, so that ranks which read a part each know the file by it.
+std::string digest_of_activations(const PackedFile& file);
 std::filesystem::path activations_path(const std::string& path, const std::string& digest);
 /// Where activations are written until they get their digest's name. It is the same each time, so that the next writer
 /// finds what a killed one has left.
 std::filesystem::path unnamed_activations(const std::string& path);
 
-/// Returns the bytes of the file.
-std::uint64_t write_activations(const std::string& path, const std::string& digest, const ImageSet& activations);
+struct WrittenActivations {
+  std::string digest;
+  std::uint64_t bytes = 0;
+};
+WrittenActivations write_activations(const std::string& path, const ImageSet& activations);
+/// DataError if the file holds others.
+ImageSet read_activations(const std::string& path, const std::string& digest);
 /// Removes all files of activations beside a checkpoint but those of `kept`, those that killed runs have left included.
 void remove_activations(const std::string& path, const std::vector<std::string>& kept);
 

@@ -29,7 +29,7 @@ struct Checkpoint {
   /// Seconds in which the run, which went on, was to have the next one in place; empty: it stopped here.
   std::optional<double> next_within;
   Outcome known;           ///< of the images that are done
-  std::vector<Work> left;  ///< images that were begun are in what read_checkpoint() gives alone
+  std::vector<Work> left;  ///< without images
   Index depth = 0;         ///< of the plan
   // Of the checkpoint that is in the file now:
   std::vector<std::string> activations;  ///< the digests in the names of its files of activations
@@ -70,8 +70,8 @@ WrittenCheckpoint write_checkpoint(const std::string& path, const Checkpoint& ch
 /// applied when it was made, as the network did not fit into memory, though now it may. DataError where the file is
 /// malformed.
 Passes passes_to_continue(const std::string& path, Passes requested);
-/// Fills in a checkpoint at which nothing is done yet. Where the run that wrote it has not stopped there, what it did
-/// afterwards is lost, and counted. `ran` is the plan that activations were computed with. DataError
-/// where the file is malformed or was made for another plan, other passes, another precision or other images.
-void read_checkpoint(const std::string& path, const Plan& ran, Checkpoint& checkpoint);
+/// Fills in a checkpoint at which nothing is done yet, but for the activations, which continued_work() reads. Where the
+/// run that wrote it has not stopped there, what it did afterwards is lost, and counted. DataError where the file is
+/// malformed or was made for another plan, other passes, another precision or other images.
+void read_checkpoint(const std::string& path, Checkpoint& checkpoint);
 }  // namespace spdnn

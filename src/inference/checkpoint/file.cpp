@@ -64,50 +64,6 @@ Json outcome_json(const Outcome& outcome) {
 
 bool begun(const Work& work) { return work.layer > 0; }
 
-/// A file of activations, of which pieces of work take their images one after another.
-class ReadPart {
- public:
-  ReadPart(fs::path path, const std::string& digest)
-      : path_(std::move(path)), all_(read_images(path_, std::nullopt, std::nullopt)) {
-    if (digest_of_activations(all_) != digest)
-      throw DataError(path_.native() + ": holds other activations than the checkpoint's");
-  }
-  bool taken() const { return first_ == all_.images(); }
-  void give(const Plan& plan, Work& work) {
-    const auto count = static_cast<Index>(work.ids.size());
-    if (count > all_.images() - first_)
-      throw DataError(fmt::format("{}: holds fewer images than the checkpoint has", path_.native()));
-    CsrMatrix rows = all_.slice(std::exchange(first_, first_ + count), count).to_csr();
-    rows.cols = plan.shape(work.layer).inputs;
-    if (std::any_of(rows.indices.begin(), rows.indices.end(), [&](Index neuron) { return neuron >= rows.cols; }))
-      throw DataError(fmt::format("{}: an image has more than the {} neurons before layer {}", path_.native(),
-                                  rows.cols, work.layer + 1));
-    work.images = {std::move(rows)};
-  }
-
- private:
-  fs::path path_;
-  ImageSet all_;
-  Index first_ = 0;  ///< that is not taken
-};
-
-/// Gives each piece of work that had been begun its activations. False where there are too many or too few files.
-bool take_activations(const std::string& path, const std::vector<std::string>& digests, const Plan& plan,
-                      std::vector<Work>& left) {
-  auto next = digests.begin();
-  std::optional<ReadPart> part;
-  for (Work& work : left) {
-    if (!begun(work)) continue;
-    if (!part || part->taken()) {
-      if (next == digests.end()) return false;
-      part.emplace(activations_path(path, *next), *next);
-      ++next;
-    }
-    part->give(plan, work);
-  }
-  return next == digests.end() && (!part || part->taken());
-}
-
 /// The same without activations.
 Checkpoint beginning_again(Checkpoint checkpoint) {
   for (Work& work : checkpoint.left) work = {0, std::move(work.ids), {}};
@@ -158,8 +114,9 @@ WrittenCheckpoint write_whole(const std::string& path, const Checkpoint& checkpo
   written.left = work_in(checkpoint.left, checkpoint.depth);
   try {
     while (const std::optional<ImageSet> part = parts()) {
-      written.activations.push_back(digest_of_activations(*part));
-      written.bytes += write_activations(path, written.activations.back(), *part);
+      const WrittenActivations file = write_activations(path, *part);
+      written.activations.push_back(file.digest);
+      written.bytes += file.bytes;
     }
     written.bytes += write_line(path, checkpoint, written.activations);
   } catch (...) {
@@ -195,9 +152,9 @@ Passes passes_to_continue(const std::string& path, Passes requested) {
   return requested;
 }
 
-void read_checkpoint(const std::string& path, const Plan& ran, Checkpoint& checkpoint) {
+void read_checkpoint(const std::string& path, Checkpoint& checkpoint) {
   const auto images = static_cast<Index>(checkpoint.left.at(0).ids.size());
-  const CheckpointParser parser(path, ran.depth());
+  const CheckpointParser parser(path, checkpoint.depth);
   const Json json = parser.parse(text_of_file(path));
   const Passes passes = parser.passes(parser.at(json, "passes"));
   if (passes != checkpoint.passes)
@@ -227,9 +184,6 @@ void read_checkpoint(const std::string& path, const Plan& ran, Checkpoint& check
     checkpoint.activations.push_back(parser.text(digest, "activations"));
     if (!is_digest(checkpoint.activations.back())) parser.fail("activations: expected digests");
   }
-  if (!take_activations(path, checkpoint.activations, ran, checkpoint.left))
-    parser.fail("has other images than its files of activations");
-  join_pieces(checkpoint.left);
 }
 
 void remove_checkpoint(const std::string& path) {

@@ -16,7 +16,7 @@
 
 namespace spdnn {
 
-inline constexpr const char* kCheckpointSchema = "spdnn-checkpoint-4";
+inline constexpr const char* kCheckpointSchema = "spdnn-checkpoint-5";
 
 /// Of a checkpoint's line without its checksum, in hexadecimal.
 inline std::string checkpoint_checksum(nlohmann::ordered_json json) {

@@ -3,6 +3,7 @@
 #include <exception>
 
 #include "cluster/exchange.hpp"
+#include "cluster/fields.hpp"
 #include "cluster/together.hpp"
 #include "core/system/stopwatch.hpp"
 

@@ -286,21 +286,6 @@ void Inference::Steps::prepare() {
   report_.notes.insert(report_.notes.end(), reader_notes_.begin(), reader_notes_.end());
 }
 
-std::vector<Work> Inference::Steps::deal(const std::vector<Work>& all) {
-  const Stopwatch watch;
-  std::vector<std::vector<Index>> ids;
-  for (const Work& piece : all) {
-    ids.push_back(piece.ids);
-    if (piece.layer == 0) std::sort(ids.back().begin(), ids.back().end());
-  }
-  std::vector<Work> mine = scatter_work(ranks_, all);
-  ids.resize(mine.size());
-  for (std::size_t i = 0; i < mine.size(); ++i)
-    if (mine[i].layer == 0) mine[i] = images_.deal(ranks_, ids[i]);
-  if (!ranks_.is_alone()) report_.seconds.share += watch.seconds();
-  return mine;
-}
-
 RankedResult Inference::Steps::run_work(const std::vector<RunOrder>& orders, const std::vector<Work>& mine,
                                         const Keeping* keeping) {
   RunOptions how = options(order_.precision, plan_, image_bytes(mine));

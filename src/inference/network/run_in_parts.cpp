@@ -10,8 +10,11 @@
 
 #include "cluster/exchange.hpp"
 #include "core/text/seconds_text.hpp"
+#include "core/threads/parallel.hpp"
 #include "inference/network/run_report.hpp"
 #include "inference/network/steps.hpp"
+#include "inference/ranks/continued_work.hpp"
+#include "inference/ranks/rank_resources.hpp"
 #include "spdnn/error.hpp"
 
 namespace spdnn {
@@ -32,27 +35,24 @@ std::optional<double> finite(double seconds) { return std::isfinite(seconds) ? s
 void Inference::Steps::run_in_parts() {
   const std::uint64_t read_before = bytes_read();
   std::optional<CheckpointKeeper> keeper;
-  std::vector<Work> work;
-  std::vector<RunOrder> orders;
   CheckpointClock clock(clock_settings(spec_, since_start_.seconds()), [this] { return since_start_.seconds(); });
   const std::uint64_t image_digest = images_.digest(ranks_);
+  Checkpoint begin;
   if (ranks_.is_root()) {
-    const Plan& ran = order_.in_order ? *plan_.fallback->in_order : plan_;
-    Checkpoint begin(plan_, order_.precision, image_digest, images_.facts().images);
-    if (continues()) read_checkpoint(spec_.checkpoint, ran, begin);
-    work = std::move(begin.left);
-    begin.left.clear();
-    for (const Work& piece : work) orders.push_back(order_of_piece(piece, ran));
-    keeper.emplace(spec_.checkpoint, std::move(begin), spec_.warning);
+    begin = Checkpoint(plan_, order_.precision, image_digest, images_.facts().images);
+    if (continues()) read_checkpoint(spec_.checkpoint, begin);
   }
-  orders = share_orders(ranks_, orders);
+  const std::vector<Work> work = left_of(begin);
+  const std::vector<RunOrder> orders = orders_of(work);
+  begin.left.clear();
+  if (ranks_.is_root()) keeper.emplace(spec_.checkpoint, std::move(begin), spec_.warning);
   const Keeping keeping{clock, [&](RankedResult all, LeftWork& left) {
                           Checkpoint now = checkpoint_of(keeper->begin(), orders, std::move(all), left);
                           now.costs.every = clock.every();
                           now.next_within = clock.next_within();
                           keeper->keep(now, [&] { return left.next_part(); });
                         }};
-  RankedResult all = run_work(orders, deal(work), &keeping);
+  RankedResult all = run_work(orders, work, &keeping);
   report_streaming(read_before);
   LeftWork left(ranks_, all.left);
   Checkpoint now;
@@ -92,17 +92,37 @@ Checkpoint Inference::Steps::checkpoint_of(Checkpoint begin, const std::vector<R
   return begin;
 }
 
-RunOrder Inference::Steps::order_of_piece(const Work& piece, const Plan& ran) const {
+const Plan& Inference::Steps::plan_that_runs() const { return order_.in_order ? *plan_.fallback->in_order : plan_; }
+
+std::vector<Work> Inference::Steps::left_of(const Checkpoint& begin) {
+  const Stopwatch watch;
+  std::optional<ThreadLimit> limit;  // ranks that read share their processors
+  if (!ranks_.is_alone()) limit.emplace(threads_of(ranks_, 0));
+  std::vector<Work> work = continued_work(ranks_, images_, spec_.checkpoint, begin, plan_that_runs());
+  if (!ranks_.is_alone()) report_.seconds.share += watch.seconds();
+  return work;
+}
+
+std::vector<RunOrder> Inference::Steps::orders_of(const std::vector<Work>& work) {
+  std::vector<RunOrder> orders;
+  for (const Work& piece : work) {
+    const ImageFacts facts = piece.layer == 0 ? images_.facts() : facts_on_ranks(ranks_, piece.images);
+    if (ranks_.is_root()) orders.push_back(order_of_piece(piece, facts));
+  }
+  return share_orders(ranks_, orders);
+}
+
+RunOrder Inference::Steps::order_of_piece(const Work& piece, const ImageFacts& facts) const {
   if (piece.layer == 0) return order_;
-  const Plan rest = plan_from(ran, piece.layer);
-  const RunPlan run = plan_for(rest, facts_of(piece.images), order_.precision);
+  const Plan rest = plan_from(plan_that_runs(), piece.layer);
+  const RunPlan run = plan_for(rest, facts, order_.precision);
   EngineOptions engine = options(order_.precision, rest, piece.images.bytes()).engine;
   engine.may_overflow = run.may_overflow;
   EngineRequest wanted = request();
-  if (!support_of(find_variant(order_.variant), *run.plan, batch_info(piece.images), engine).takes())
-    wanted.variant.clear();
-  const EngineChoice choice = choose_engine(wanted, *run.plan, batch_info(piece.images), engine);
-  RunOrder order = order_for(*choice.variant, order_.precision, rest, facts_of(piece.images));
+  const BatchInfo batch{facts.images, facts.binary, facts.bits};
+  if (!support_of(find_variant(order_.variant), *run.plan, batch, engine).takes()) wanted.variant.clear();
+  const EngineChoice choice = choose_engine(wanted, *run.plan, batch, engine);
+  RunOrder order = order_for(*choice.variant, order_.precision, rest, facts);
   order.layer = piece.layer;
   order.in_order = order_.in_order;
   return order;

@@ -85,9 +85,6 @@ class Inference::Steps {
   /// Refuses before the first run what verify() could not run after it.
   void check_second_runs(const EngineChoice& choice);
 
-  /// This rank's part of the root's pieces of work, of which those at layer 0 come without images.
-  std::vector<Work> deal(const std::vector<Work>& all);
-
   /// Each rank's pieces of work.
   RankedResult run_work(const std::vector<RunOrder>& orders, const std::vector<Work>& mine,
                         const Keeping* keeping = nullptr);
@@ -104,8 +101,15 @@ class Inference::Steps {
   /// From a checkpoint, or to one, or both.
   void run_in_parts();
 
-  /// An engine that was asked for may be one that takes images, but not activations.
-  RunOrder order_of_piece(const Work& piece, const Plan& ran) const;
+  /// On all ranks, once the plan is shared.
+  const Plan& plan_that_runs() const;
+  /// This rank's part of the work that the root's checkpoint leaves.
+  std::vector<Work> left_of(const Checkpoint& begin);
+  /// How each piece of work runs; on all ranks.
+  std::vector<RunOrder> orders_of(const std::vector<Work>& work);
+  /// `facts` are those of all ranks' images. An engine that was asked for may be one that takes images, but not
+  /// activations.
+  RunOrder order_of_piece(const Work& piece, const ImageFacts& facts) const;
 
   /// What this part of the run has added to where it began.
   Checkpoint checkpoint_of(Checkpoint begin, const std::vector<RunOrder>& orders, RankedResult all,

@@ -169,14 +169,12 @@ class ArrayOnRanks {
   std::vector<std::uint64_t> hashes_;
 };
 
-/// The root's layout, on all ranks; nothing where the root's file has none that fits.
-std::optional<PackedImageLayout> share_layout(Communicator& ranks, const PackedFile* file, Index neurons,
-                                              std::optional<Index> images) {
+/// The root's layout, on all ranks; nothing where the root's file has none.
+std::optional<PackedImageLayout> share_layout(Communicator& ranks, const PackedFile* file) {
   std::optional<PackedImageLayout> layout;
   if (ranks.is_root() && file != nullptr) {
     try {
       layout = read_image_layout(*file);
-      if (layout->neurons != neurons || images.value_or(layout->images) < layout->images) layout.reset();
     } catch (const DataError&) {
       layout.reset();
     }
@@ -195,8 +193,7 @@ bool is_whole(Communicator& ranks, const PackedFile* file, std::uint32_t section
 }  // namespace
 
 std::optional<ImageSet> read_packed_on_ranks(Communicator& ranks, const std::string& path,
-                                             const std::vector<int>& readers, Index neurons,
-                                             std::optional<Index> images) {
+                                             const std::vector<int>& readers, const DealPacked& deal) {
   const bool reads = std::find(readers.begin(), readers.end(), ranks.place().rank) != readers.end();
   std::unique_ptr<const PackedFile> file;
   try {
@@ -204,11 +201,12 @@ std::optional<ImageSet> read_packed_on_ranks(Communicator& ranks, const std::str
   } catch (const DataError&) {
     file.reset();
   }
-  const std::optional<PackedImageLayout> layout = share_layout(ranks, file.get(), neurons, images);
+  const std::optional<PackedImageLayout> layout = share_layout(ranks, file.get());
+  const std::optional<Owners> dealt = layout ? deal(*layout) : std::nullopt;
   const bool same = !reads || (file && layout && file->header().table_checksum == layout->table_checksum);
-  if (!ranks.all(layout && same, Communicator::Group::job)) return std::nullopt;
+  if (!ranks.all(dealt && same, Communicator::Group::job)) return std::nullopt;
 
-  const Owners owners = dealt_owners(images.value_or(layout->images), ranks.place().ranks);
+  const Owners& owners = *dealt;
   std::optional<ImageSet> mine;
   std::vector<RawElements> elements;
   bool good = true;
@@ -227,6 +225,16 @@ std::optional<ImageSet> read_packed_on_ranks(Communicator& ranks, const std::str
     good = false;
   }
   return ranks.all(good, Communicator::Group::job) ? std::move(mine) : std::nullopt;
+}
+
+std::optional<ImageSet> read_packed_on_ranks(Communicator& ranks, const std::string& path,
+                                             const std::vector<int>& readers, Index neurons,
+                                             std::optional<Index> images) {
+  return read_packed_on_ranks(ranks, path, readers, [&](const PackedImageLayout& layout) -> std::optional<Owners> {
+    const Index all = images.value_or(layout.images);
+    if (layout.neurons != neurons || all < layout.images) return std::nullopt;
+    return dealt_owners(all, ranks.place().ranks);
+  });
 }
 
 }  // namespace spdnn

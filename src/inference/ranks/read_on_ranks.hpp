@@ -1,10 +1,13 @@
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "cluster/communicator.hpp"
+#include "inference/ranks/move_images.hpp"
+#include "io/packed/image_layout.hpp"
 #include "spdnn/files.hpp"
 #include "spdnn/images.hpp"
 #include "spdnn/inference.hpp"
@@ -37,6 +40,10 @@ ReadImages read_images_on_ranks(Communicator& ranks, const ImageSpec& spec, Inde
 std::optional<ImageSet> read_packed_on_ranks(Communicator& ranks, const std::string& path,
                                              const std::vector<int>& readers, Index neurons,
                                              std::optional<Index> images);
+/// The owners of the images of a file; nothing where it is not the file that is expected. The same on all ranks.
+using DealPacked = std::function<std::optional<Owners>(const PackedImageLayout&)>;
+std::optional<ImageSet> read_packed_on_ranks(Communicator& ranks, const std::string& path,
+                                             const std::vector<int>& readers, const DealPacked& deal);
 
 struct TextImages {
   ImageSet mine;

@@ -28,8 +28,14 @@ Hashes gather_hashes(Communicator& ranks, const Hashes& mine) {
 
 }  // namespace
 
-RunImages::RunImages(Communicator& ranks, ReadImages read) : mine_(std::move(read.mine)) {
-  for (const ImageFacts& one : gather_on_all(ranks, facts_of(mine_))) facts_ = join_facts(facts_, one);
+ImageFacts facts_on_ranks(Communicator& ranks, const ImageSet& mine) {
+  ImageFacts facts;
+  for (const ImageFacts& one : gather_on_all(ranks, facts_of(mine))) facts = join_facts(facts, one);
+  return facts;
+}
+
+RunImages::RunImages(Communicator& ranks, ReadImages read)
+    : mine_(std::move(read.mine)), facts_(facts_on_ranks(ranks, mine_)) {
   for (const Index empty : gather_on_all(ranks, mine_.empty_images())) empty_ += empty;
 }
 

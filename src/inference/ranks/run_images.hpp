@@ -16,6 +16,9 @@
 
 namespace spdnn {
 
+/// Those of all ranks' images, on all of them.
+ImageFacts facts_on_ranks(Communicator& ranks, const ImageSet& mine);
+
 /// The images of a run. Each rank has its share by images_dealt_to(), a single process all of them. All ranks call the
 /// functions that take `ranks` together.
 class RunImages {

@@ -6,11 +6,9 @@
 #include <utility>
 
 #include "cluster/exchange.hpp"
-#include "cluster/partition.hpp"
 #include "cluster/together.hpp"
 #include "core/threads/parallel.hpp"
 #include "inference/checkpoint/rounds.hpp"
-#include "inference/ranks/move_images.hpp"
 #include "inference/ranks/rank_resources.hpp"
 #include "inference/run/activations.hpp"
 #include "inference/run/outcomes.hpp"
@@ -22,14 +20,6 @@ void fields(auto& archive, MaybeConst<RunOrder> auto& order) {
 }
 
 namespace {
-
-/// A piece of work of all ranks, without its images.
-struct Piece {
-  Index layer = 0;
-  std::vector<Index> ids;  ///< see Work
-  Index images = 0;
-};
-void fields(auto& archive, MaybeConst<Piece> auto& piece) { archive(piece.layer, piece.ids, piece.images); }
 
 /// A rank's report to the root on its run of a network.
 struct NetworkRankReport {
@@ -219,28 +209,6 @@ std::vector<RunOrder> share_orders(Communicator& ranks, const std::vector<RunOrd
 RunOrder order_for(const Variant& variant, Precision precision, const Plan& plan, const ImageFacts& images) {
   const RunPlan chosen = plan_for(plan, images, precision);
   return {0, std::string(variant.name), precision, chosen.plan != &plan, chosen.may_overflow, chosen.why};
-}
-
-std::vector<Work> scatter_work(Communicator& ranks, const std::vector<Work>& all) {
-  if (ranks.is_alone()) return all;
-  std::vector<Piece> pieces;
-  pieces.reserve(all.size());
-  for (const Work& work : all) pieces.push_back({work.layer, work.ids, work.images.images()});
-  pieces = broadcast(ranks, pieces);
-  std::vector<Work> mine;
-  mine.reserve(pieces.size());
-  const int rank = ranks.place().rank;
-  const int count = ranks.place().ranks;
-  for (std::size_t i = 0; i < pieces.size(); ++i) {
-    const Piece& piece = pieces[i];
-    Work work{piece.layer, images_dealt_to(piece.images, rank, count), {}};
-    if (!piece.ids.empty())
-      for (Index& image : work.ids) image = piece.ids[image];
-    work.images = move_images(ranks, ranks.is_root() ? all[i].images : ImageSet{}, owned_by_root(piece.images),
-                              dealt_owners(piece.images, count));
-    mine.push_back(std::move(work));
-  }
-  return mine;
 }
 
 RankedResult run_on_ranks(Communicator& ranks, const std::vector<RunOrder>& orders, const Plan& plan,

@@ -33,10 +33,6 @@ std::vector<RunOrder> share_orders(Communicator& ranks, const std::vector<RunOrd
 /// The order to run `plan` on `images` from its first layer on.
 RunOrder order_for(const Variant& variant, Precision precision, const Plan& plan, const ImageFacts& images);
 
-/// This rank's part of each of the root's pieces of work, dealt by images_dealt_to(), with its ids; the argument of
-/// other ranks is ignored. A single process gets all pieces unchanged.
-std::vector<Work> scatter_work(Communicator& ranks, const std::vector<Work>& all);
-
 /// The outcome is that of the whole run's layers, with ids of the whole run; the plan is the one that ran, from its
 /// first layer on.
 struct RankedResult : Ranked<RunResult> {

@@ -20,6 +20,7 @@
 #include "spdnn/error.hpp"
 #include "spdnn/inference.hpp"
 #include "support/battery.hpp"
+#include "support/dealt_work.hpp"
 #include "support/thread_ranks.hpp"
 #include "temporary_directory.hpp"
 
@@ -120,7 +121,7 @@ class CheckpointsOfARun : public ::testing::TestWithParam<int> {
     options.batch = 14;
     options.look_seconds = 0;
     const RankedResult all =
-        run_on_ranks(ranks, {order, order}, plan, scatter_work(ranks, pieces()), options, &keeping);
+        run_on_ranks(ranks, {order, order}, plan, testing::dealt_work(ranks.place(), pieces()), options, &keeping);
     EXPECT_TRUE(!ranks.is_root() || all.result.outcome.categories == expected_);
   }
 
@@ -167,7 +168,7 @@ TEST_P(CheckpointsOfARun, CanEachBeContinuedToTheSameCategories) {
   std::uint64_t before = std::uint64_t{100} * 12;
   for (const std::string& copy : copies_) {
     Checkpoint state(make_plan(network_, spec_.passes), Precision::fp32, image_digest(images_).value(), 100);
-    read_checkpoint(copy, make_plan(network_, spec_.passes), state);
+    read_checkpoint(copy, state);
     EXPECT_LT(state.left_in_file, before);
     before = state.left_in_file;
     InferenceSpec rest = spec_;

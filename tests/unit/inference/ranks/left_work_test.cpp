@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "inference/checkpoint/checkpoint.hpp"
+#include "inference/ranks/continued_work.hpp"
 #include "spdnn/inference.hpp"
 #include "support/battery.hpp"
 #include "support/equal.hpp"
@@ -134,12 +135,16 @@ TEST(LeftWork, ACheckpointOfSeveralPartsIsReadWhole) {
   });
   EXPECT_EQ(files, 5U);
   Checkpoint read(plan, Precision::fp32, 7, 16);
-  read_checkpoint(path, plan, read);
-  ASSERT_EQ(read.left.size(), 4U);  // layers 0, 2, 3 and 5
-  EXPECT_EQ(read.left[1].ids, (std::vector<Index>{2, 6, 10, 3, 7}));
-  testing::expect_equal(read.left[1].images.to_csr(), images_of_all({&all[2][0], &all[3][0]}).to_csr());
-  testing::expect_equal(read.left[2].images.to_csr(), all[0][0].images.to_csr());
-  testing::expect_equal(read.left[3].images.to_csr(), images_of_all({&all[3][1], &all[3][2]}).to_csr());
+  read_checkpoint(path, read);
+  const auto ranks = alone();
+  const RunImages images(*ranks, {.mine = testing::bit_images(rng, 16, 9, 0.5), .images = 16, .by = {}});
+  const std::vector<Work> left = continued_work(*ranks, images, path, read, plan);
+  ASSERT_EQ(left.size(), 4U);  // layers 0, 2, 3 and 5
+  EXPECT_EQ(left[0].ids, (std::vector<Index>{8, 12, 15}));
+  EXPECT_EQ(left[1].ids, (std::vector<Index>{2, 6, 10, 3, 7}));
+  testing::expect_equal(left[1].images.to_csr(), images_of_all({&all[2][0], &all[3][0]}).to_csr());
+  testing::expect_equal(left[2].images.to_csr(), all[0][0].images.to_csr());
+  testing::expect_equal(left[3].images.to_csr(), images_of_all({&all[3][1], &all[3][2]}).to_csr());
   remove_checkpoint(path);
   EXPECT_TRUE(std::filesystem::is_empty(directory.path()));
 }

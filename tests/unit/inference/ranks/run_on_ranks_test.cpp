@@ -26,6 +26,7 @@
 #include "spdnn/error.hpp"
 #include "spdnn/files.hpp"
 #include "support/battery.hpp"
+#include "support/dealt_work.hpp"
 #include "support/streamed.hpp"
 #include "support/thread_ranks.hpp"
 #include "temporary_directory.hpp"
@@ -245,7 +246,7 @@ RankedResult run_pieces(const Network& network, const std::vector<ImageSet>& ima
   options.engine.threads = 1;
   RankedResult found;
   const auto run = [&](Communicator& ranks) {
-    const std::vector<Work> mine = scatter_work(ranks, ranks.is_root() ? work : std::vector<Work>{});
+    const std::vector<Work> mine = testing::dealt_work(ranks.place(), work);
     if (shares != nullptr) shares[ranks.place().rank] = mine;
     RankedResult result = run_on_ranks(ranks, orders, plan, mine, options);
     if (ranks.is_root()) found = std::move(result);
