@@ -11,12 +11,12 @@ namespace {
 using tflite_test::Code;
 using tflite_test::csr;
 using tflite_test::expect_part;
-using tflite_test::File;
+using TfliteFile = tflite_test::File;
 using tflite_test::refusal;
 using tflite_test::Shape32;
 
 /// x (1 x 2 x 2 x 3) -> CONV_2D with sparse filters of 2 x 1 x 1 x 3 -> y.
-struct ConvFile : File {
+struct ConvFile : TfliteFile {
   ConvFile() {
     const auto x = input({1, 2, 2, 3});
     const auto w = floats("w", {2, 1, 1, 3}, {1, 2, 3});
@@ -169,7 +169,7 @@ TEST(TfliteHostile, WhatIsNotSupportedIsNamed) {
 
 TEST(TfliteHostile, SizesOfImagesThatAreNoneAreRefused) {
   const auto resized_to = [](const std::vector<std::int32_t>& size) {
-    File file;
+    TfliteFile file;
     const auto x = file.input({1, 2, 2, 3});
     const auto to = file.integers("to", {static_cast<std::int32_t>(size.size())}, size);
     file.output(file.add(Code::RESIZE_BILINEAR, {x, to}, {1, 4, 4, 3}, tflite::ResizeBilinearOptionsT()));
@@ -183,7 +183,7 @@ TEST(TfliteHostile, SizesOfImagesThatAreNoneAreRefused) {
 }
 
 TEST(TfliteHostile, AFewBytesDoNotTakeMuchMemory) {
-  File file;
+  TfliteFile file;
   const auto x = file.input({1, 1});
   const auto w = file.floats("w", {1, 30000}, std::vector<float>(30000, 1));
   for (int i = 0; i < 200; ++i) {

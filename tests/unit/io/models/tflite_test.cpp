@@ -10,7 +10,7 @@ namespace {
 
 using tflite_test::Code;
 using tflite_test::csr;
-using tflite_test::File;
+using TfliteFile = tflite_test::File;
 using tflite_test::Shape32;
 using Fused = tflite::FusedActivation;
 
@@ -47,7 +47,7 @@ Tensor channels_first(const Images& x) {
 }
 
 /// The file's only output, for one image; in the file's order of axes.
-std::vector<double> outputs(const File& file, const Images& x) {
+std::vector<double> outputs(const TfliteFile& file, const Images& x) {
   return evaluate(file.read(), {channels_first(x)}).at(0).values;
 }
 
@@ -88,7 +88,7 @@ TEST(Tflite, ConvolutionsAreThoseOfChannelsLast) {
     const std::vector<float> b = numbers(4, 3);
     const auto rows = (7 + stride - 1) / stride;
     const auto cols = (6 + stride - 1) / stride;
-    File file;
+    TfliteFile file;
     const auto y =
         file.add(Code::CONV_2D, {file.input({1, 7, 6, 3}), file.floats("w", {4, 3, 3, 3}, w), file.floats("b", {4}, b)},
                  {1, rows, cols, 4}, conv_options(stride, dilation));
@@ -108,7 +108,7 @@ TEST(Tflite, ConvolutionsAreThoseOfChannelsLast) {
 TEST(Tflite, DepthwiseConvolutionsHaveTheirMultiplier) {
   const Images x{5, 4, 3, numbers(5 * 4 * 3)};
   const std::vector<float> w = numbers(9 * 6, 2);
-  File file;
+  TfliteFile file;
   tflite::DepthwiseConv2DOptionsT options;
   options.stride_h = options.stride_w = 2;
   options.depth_multiplier = 2;
@@ -134,7 +134,7 @@ TEST(Tflite, FiltersNeedNotBeSquare) {
   };
   {
     const std::vector<float> w = numbers(2 * 3 * 6, 2);
-    File file;
+    TfliteFile file;
     tflite::DepthwiseConv2DOptionsT options;
     options.padding = tflite::Padding::VALID;
     options.stride_h = options.stride_w = 1;
@@ -148,7 +148,7 @@ TEST(Tflite, FiltersNeedNotBeSquare) {
     EXPECT_EQ(outputs(file, x), expected);
   }
   const std::vector<float> w = numbers(4 * 2 * 3 * 3, 3);
-  File file;
+  TfliteFile file;
   tflite::Conv2DOptionsT options = conv_options(1, 1);
   options.padding = tflite::Padding::VALID;
   file.output(
@@ -165,7 +165,7 @@ TEST(Tflite, FiltersNeedNotBeSquare) {
 TEST(Tflite, PoolsLeavePaddingOut) {
   const Images x{5, 5, 2, numbers(50)};
   for (const Code code : {Code::MAX_POOL_2D, Code::AVERAGE_POOL_2D}) {
-    File file;
+    TfliteFile file;
     tflite::Pool2DOptionsT options;
     options.stride_h = options.stride_w = options.filter_height = options.filter_width = 2;
     file.output(file.add(code, {file.input({1, 5, 5, 2})}, {1, 3, 3, 2}, options));
@@ -188,7 +188,7 @@ TEST(Tflite, PoolsLeavePaddingOut) {
 
 TEST(Tflite, ActivationsAreFused) {
   const auto of = [](Fused fused) {
-    File file;
+    TfliteFile file;
     tflite::AddOptionsT options;
     options.fused_activation_function = fused;
     const auto zero = file.floats("zero", {}, {0});
@@ -203,7 +203,7 @@ TEST(Tflite, ActivationsAreFused) {
 
 TEST(Tflite, ActivationsAreFusedIntoJoinedAndComputedTensors) {
   const auto of = [](Code code, Fused fused) {
-    File file;
+    TfliteFile file;
     const auto x = file.input({1, 1, 1, 3});
     const auto second = file.floats("second", {1, 1, 1, 3}, {1, -1, 1});
     if (code == Code::CONCATENATION) {
@@ -229,8 +229,8 @@ TEST(Tflite, ActivationsAreFusedIntoJoinedAndComputedTensors) {
 }
 
 /// A model of one operator that takes values from -8 to 8 as they are.
-File operator_with(Code code, Fused fused) {
-  File file;
+TfliteFile operator_with(Code code, Fused fused) {
+  TfliteFile file;
   const auto x = file.input({1, 1, 1, 3});
   const std::vector<float> unit{1, 0, 0, 0, 1, 0, 0, 0, 1};
   if (code == Code::CONV_2D) {
@@ -265,7 +265,7 @@ TEST(Tflite, ActivationsAreFusedIntoWindowsAndConnectedLayers) {
 
 TEST(Tflite, ElementsBecomeWhatTheirOperatorSays) {
   const auto of = [](Code code, const std::vector<float>& second = {}) {
-    File file;
+    TfliteFile file;
     std::vector<std::int32_t> inputs{file.input({1, 1, 2, 2})};
     if (!second.empty()) inputs.push_back(file.floats("c", {2}, second));
     file.output(file.add(code, inputs, {1, 1, 2, 2}));
@@ -282,7 +282,7 @@ TEST(Tflite, ElementsBecomeWhatTheirOperatorSays) {
 }
 
 TEST(Tflite, SoftmaxIsOfChannels) {
-  File file;
+  TfliteFile file;
   tflite::SoftmaxOptionsT options;
   options.beta = 1;
   file.output(file.add(Code::SOFTMAX, {file.input({1, 1, 2, 2})}, {1, 1, 2, 2}, options));
@@ -294,7 +294,7 @@ TEST(Tflite, SoftmaxIsOfChannels) {
 TEST(Tflite, AxesAreThoseOfChannelsLast) {
   const Images x{2, 2, 2, {1, 2, 3, 4, 5, 6, 7, 8}};
   {
-    File file;
+    TfliteFile file;
     const auto input = file.input({1, 2, 2, 2});
     const auto more = file.floats("c", {1, 2, 2, 1}, {10, 20, 30, 40});
     tflite::ConcatenationOptionsT options;
@@ -303,19 +303,19 @@ TEST(Tflite, AxesAreThoseOfChannelsLast) {
     EXPECT_EQ(outputs(file, x), (std::vector<double>{1, 2, 10, 3, 4, 20, 5, 6, 30, 7, 8, 40}));
   }
   {
-    File file;
+    TfliteFile file;
     const auto pads = file.integers("pads", {4, 2}, {0, 0, 1, 0, 0, 0, 0, 1});
     file.output(file.add(Code::PAD, {file.input({1, 2, 2, 2}), pads}, {1, 3, 2, 3}));
     EXPECT_EQ(outputs(file, x), (std::vector<double>{0, 0, 0, 0, 0, 0, 1, 2, 0, 3, 4, 0, 5, 6, 0, 7, 8, 0}));
   }
   {
-    File file;
+    TfliteFile file;
     const auto axes = file.integers("axes", {2}, {2, -3});
     file.output(file.add(Code::MEAN, {file.input({1, 2, 2, 2}), axes}, {1, 2}));
     EXPECT_EQ(outputs(file, x), (std::vector<double>{4, 5}));
   }
   for (const bool kept : {false, true}) {
-    File file;
+    TfliteFile file;
     tflite::ReducerOptionsT options;
     options.keep_dims = kept;
     const auto axes = file.integers("axes", {2}, {1, 2});
@@ -326,20 +326,20 @@ TEST(Tflite, AxesAreThoseOfChannelsLast) {
     EXPECT_EQ(model.values[model.outputs.front()].shape.size(), kept ? 4U : 2U);
   }
   {
-    File file;
+    TfliteFile file;
     const auto shape = file.integers("shape", {3}, {1, -1, 4});
     file.output(file.add(Code::RESHAPE, {file.input({1, 2, 2, 2}), shape}, {1, 2, 4}));
     EXPECT_EQ(outputs(file, x), (std::vector<double>{1, 2, 3, 4, 5, 6, 7, 8}));
   }
   {
-    File file;
+    TfliteFile file;
     tflite::FullyConnectedOptionsT options;
     const auto w = file.floats("w", {1, 8}, {1, 0, 0, 0, 0, 0, 100, 10});
     file.output(file.add(Code::FULLY_CONNECTED, {file.input({1, 2, 2, 2}), w}, {1, 1}, options));
     EXPECT_EQ(outputs(file, x), (std::vector<double>{1 + 700 + 80}));
   }
   {
-    File file;
+    TfliteFile file;
     tflite::FullyConnectedOptionsT options;
     options.keep_num_dims = true;
     const auto w = file.floats("w", {1, 2}, {1, 10});
@@ -350,7 +350,7 @@ TEST(Tflite, AxesAreThoseOfChannelsLast) {
 
 TEST(Tflite, ImagesAreResized) {
   const auto of = [](Code code, bool corners, bool half) {
-    File file;
+    TfliteFile file;
     const auto size = file.integers("size", {2}, {1, 4});
     const auto x = file.input({1, 1, 2, 1});
     if (code == Code::RESIZE_BILINEAR) {
@@ -374,7 +374,7 @@ TEST(Tflite, ImagesAreResized) {
 }
 
 TEST(Tflite, DepthBecomesSpace) {
-  File file;
+  TfliteFile file;
   tflite::DepthToSpaceOptionsT options;
   options.block_size = 2;
   file.output(file.add(Code::DEPTH_TO_SPACE, {file.input({1, 1, 2, 8})}, {1, 2, 4, 2}, options));
@@ -384,7 +384,7 @@ TEST(Tflite, DepthBecomesSpace) {
 
 TEST(Tflite, SparseFiltersAreReadAsSuch) {
   // Rows of filters: (0, 1.5, 0), (2, 0, -1); halves by their bits.
-  File file;
+  TfliteFile file;
   const auto w = file.halves("w", {2, 1, 1, 3}, {0x3e00, 0x4000, 0xbc00});
   file.graph().tensors.back()->sparsity = csr({2, 1, 1, 3}, {0, 1, 3}, {1, 0, 2});
   const auto dense = file.add(Code::DENSIFY, {w}, {2, 1, 1, 3});
@@ -398,7 +398,7 @@ TEST(Tflite, SparseFiltersAreReadAsSuch) {
 
 TEST(Tflite, BlocksOfSparseWeightsHaveTheirPlace) {
   // 2 x 4 weights in blocks of 1 x 2, of which the first row has the second, and the second row the first.
-  File file;
+  TfliteFile file;
   const auto w = file.floats("w", {2, 4}, {3, 4, 5, 6});
   auto sparsity = csr({2, 2}, {0, 1, 2}, {1, 0});
   sparsity->traversal_order = {0, 1, 2};
@@ -411,7 +411,7 @@ TEST(Tflite, BlocksOfSparseWeightsHaveTheirPlace) {
 }
 
 TEST(Tflite, ABatchOfAnyLengthIsGivenOrStated) {
-  File file;
+  TfliteFile file;
   const auto x = file.input({1, 2, 2, 1});
   const auto shape = file.integers("shape", {2}, {1, 4});
   file.output(file.add(Code::RESHAPE, {x, shape}, {1, 4}));
