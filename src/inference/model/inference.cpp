@@ -290,8 +290,8 @@ class ModelInference::Steps {
     const ModelOrder order = share_order(ranks_, compared_order_);
     const ModelRunResult result = run_on_ranks(order, share_model(ranks_, given_)).result;
     if (ranks_.is_root())
-      report_.compared =
-          ComparedModelRun{difference_from(report_, order.variant, result.output), spread(result.infer_seconds)};
+      report_.compared = ComparedModelRun{difference_from(report_, order.variant, result.outputs.front()),
+                                          spread(result.infer_seconds)};
   }
 
   /// On all ranks, by the same variant where it computes in fp32, too.
@@ -299,7 +299,7 @@ class ModelInference::Steps {
     ModelOrder order;
     if (ranks_.is_root()) order = order_in_fp32();
     order = share_order(ranks_, order);
-    const Tensor logits = run_on_ranks(order, run_).result.output;
+    const Tensor logits = run_on_ranks(order, run_).result.outputs.front();
     if (ranks_.is_root()) report_.against_fp32 = difference_from(report_, order.variant, logits);
   }
 

@@ -133,7 +133,7 @@ RankedModelResult run_model_on_ranks(Communicator& ranks, const ModelOrder& orde
     }
     together(ranks, [&] {
       if (images > 0) return void(all.result = run_mine(variant, model, mine, own));
-      all.result.output.shape = output_of(*model, 0);
+      all.result.outputs = {{output_of(*model, 0), {}}};
       all.result.infer_seconds.assign(static_cast<std::size_t>(order.trials), 0.0);
       all.result.threads = share.threads;
     });
@@ -144,7 +144,8 @@ RankedModelResult run_model_on_ranks(Communicator& ranks, const ModelOrder& orde
       if (!all.ranks.empty()) add(all.result, report);
       all.ranks.push_back(report.common.times);
     }
-    all.result.output = gather_output(ranks, output_of(*model, order.images), all.result.output);
+    Tensor& output = all.result.outputs.front();
+    output = gather_output(ranks, output_of(*model, order.images), output);
   });
 }
 

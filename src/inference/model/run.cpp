@@ -17,60 +17,88 @@ class RunnableModel final : public Runnable {
  public:
   RunnableModel(const ModelVariant& variant, const std::shared_ptr<const Model>& model, const Tensor& images,
                 const ModelRunOptions& options)
-      : variant_(variant), model_(model), images_(images), options_(options) {
-    result_.output.shape = model_->values[model_->outputs.front()].shape;
-    result_.output.shape[0] = images.shape[0];
-    const std::size_t size = elements(result_.output.shape).value_or(0);
-    each_ = size / static_cast<std::size_t>(images.shape[0]);
-    check_memory_for("images", images.shape[0], each_ * sizeof(float));
-    output_ = allocate<float>(size);
+      : variant_(variant),
+        model_(model),
+        images_(images),
+        options_(options),
+        engine_(options.kept != nullptr ? *options.kept : own_),
+        stays_(engine_ != nullptr) {
     result_.threads = host_threads(options.engine.threads);
     result_.batch = options.engine.batch;
+    if (result_.batch < image_count()) make_room();
   }
 
   ModelRunResult run() {
-    const auto images = static_cast<Index>(images_.shape[0]);
-    const LoopWork work{.images = images,
+    const LoopWork work{.images = image_count(),
                         .steps = static_cast<Index>(model_->nodes.size()),
                         .device = variant_.device,
                         .ordinal = options_.engine.device,
                         .cancelled = options_.engine.cancelled};
     run_in_batches(*this, work, options_, result_);
     for (double& seconds : result_.node_seconds) seconds /= options_.trials;
-    result_.output.values = Array<float>(output_, each_ * images);
     return std::move(result_);
   }
 
  private:
+  Index image_count() const { return static_cast<Index>(images_.shape[0]); }
+
+  /// For the outputs of several batches, one after another.
+  void make_room() {
+    for (const ValueId id : model_->outputs) {
+      Shape shape = model_->values[id].shape;
+      shape[0] = images_.shape[0];
+      const std::size_t size = elements(shape).value_or(0);
+      check_memory_for("images", image_count(), size / image_count() * sizeof(float));
+      rooms_.push_back(allocate<float>(size));
+      result_.outputs.push_back({shape, Array<float>(rooms_.back(), size)});
+      if (!options_.all_outputs) return;
+    }
+  }
+
   void make(Index batch) override {
+    if (std::exchange(stays_, false)) return;
     engine_.reset();
     ModelEngineOptions options = options_.engine;
     options.batch = batch;
     engine_ = make_engine(variant_, model_, options);
   }
   void load(const ImageRange& images) override {
-    batch_ = images;
-    engine_->load(images_from(images_, images.first, images.count));
+    const bool all = images.count == image_count();
+    engine_->load(all ? images_ : images_from(images_, images.first, images.count));
     node_seconds_.clear();
     differing_ = 0;
   }
   void reset() override { engine_->reset(); }
   Index advance(Index first, Index until) override { return engine_->advance(first, until); }
-  void finish() override { found_ = engine_->output(); }
+  void finish() override {
+    found_ = engine_->outputs();
+    if (!options_.all_outputs) found_.resize(1);
+  }
   void keep(int trial) override {
-    float* const to = output_.get() + batch_.first * each_;
     if (trial == 0)
-      std::memcpy(to, found_.values.data(), found_.values.bytes());
-    else if (std::memcmp(to, found_.values.data(), found_.values.bytes()) != 0)
+      first_ = std::move(found_);
+    else if (!std::equal(first_.begin(), first_.end(), found_.begin(), same_bits))
       ++differing_;
     add(engine_->node_seconds(), node_seconds_);
   }
-  void gather(const ImageRange& /*images*/) override {
+  void gather(const ImageRange& images) override {
+    if (images.count == image_count()) {
+      result_.outputs = std::move(first_);
+    } else {
+      if (rooms_.empty()) make_room();
+      for (std::size_t i = 0; i < rooms_.size(); ++i) {
+        const std::size_t each = result_.outputs[i].values.size() / image_count();
+        std::memcpy(rooms_[i].get() + images.first * each, first_[i].values.data(), first_[i].values.bytes());
+      }
+    }
     result_.differing_trials += differing_;
     add(node_seconds_, result_.node_seconds);
     result_.overflow = first_node(result_.overflow, engine_->overflow());
   }
 
+  static bool same_bits(const Tensor& one, const Tensor& other) {
+    return std::memcmp(one.values.data(), other.values.data(), one.values.bytes()) == 0;
+  }
   static void add(const std::vector<double>& seconds, std::vector<double>& all) {
     all.resize(seconds.size());
     std::transform(seconds.begin(), seconds.end(), all.begin(), all.begin(), std::plus<>());
@@ -80,13 +108,14 @@ class RunnableModel final : public Runnable {
   const std::shared_ptr<const Model>& model_;
   const Tensor& images_;
   const ModelRunOptions& options_;
-  std::unique_ptr<ModelEngine> engine_;
-  std::shared_ptr<float[]> output_;
-  std::size_t each_ = 0;  ///< elements of an image's output
-  ImageRange batch_;
-  Tensor found_;                      ///< of the last trial
-  std::vector<double> node_seconds_;  ///< of the batch's trials
-  int differing_ = 0;                 ///< likewise
+  std::unique_ptr<ModelEngine> own_;
+  std::unique_ptr<ModelEngine>& engine_;
+  bool stays_;                                   ///< the engine is that of an earlier run
+  std::vector<std::shared_ptr<float[]>> rooms_;  ///< the storage of the result's outputs, of several batches
+  std::vector<Tensor> found_;                    ///< of the last trial
+  std::vector<Tensor> first_;                    ///< of the batch's first
+  std::vector<double> node_seconds_;             ///< of the batch's trials
+  int differing_ = 0;                            ///< likewise
   ModelRunResult result_;
 };
 

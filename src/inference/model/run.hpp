@@ -12,10 +12,14 @@ namespace spdnn {
 
 struct ModelRunOptions : LoopOptions {
   ModelEngineOptions engine;  ///< its batch is the initial one
+  bool all_outputs = false;   ///< not only the model's first
+  /// Where the engine stays for later runs of the same variant, model and engine options; the batch of these is then
+  /// that of the last result. Null: it ends with the run.
+  std::unique_ptr<ModelEngine>* kept = nullptr;
 };
 
 struct ModelRunResult : LoopResult {
-  Tensor output;                     ///< the model's first, of all images, of the first trial
+  std::vector<Tensor> outputs;       ///< of all images, of the first trial
   int differing_trials = 0;          ///< trials whose output differed from the first
   std::optional<Index> overflow;     ///< the first node of any batch; see ModelEngine::overflow()
   std::vector<double> node_seconds;  ///< mean of the trials by node, summed over batches; empty if not timed
@@ -30,7 +34,7 @@ Tensor images_from(const Tensor& images, Index first, Index count);
 /// The fixed batch size of the model's input; empty if it takes any number of images.
 std::optional<Index> fixed_batch(const Model& model);
 
-/// Runs a model on images, batch after batch (batch_loop.hpp). DeviceError if memory for the output is lacking.
+/// Runs a model on images, batch after batch (batch_loop.hpp). DeviceError if memory for the outputs is lacking.
 ModelRunResult run_model(const ModelVariant& variant, const std::shared_ptr<const Model>& model, const Tensor& images,
                          const ModelRunOptions& options);
 

@@ -59,7 +59,7 @@ void record_run(RankedModelResult all, const Model& model, const ModelSpec& spec
     report.profile.push_back(
         {model.nodes[node].name, std::string(operation_name(model.nodes[node].operation)), result.node_seconds[node]});
   if (spec.profile && report.profile.empty()) report.notes.push_back(report.variant + " cannot time single nodes");
-  report.logits = std::move(result.output);
+  report.logits = std::move(result.outputs.front());
   if (report.classes > 0) report.predictions = predictions_of(report.logits);
   if (result.overflow) report.overflow = node_text(model, *result.overflow);
   if (!all_finite(report.logits.values)) {

@@ -4,12 +4,10 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <mutex>
 #include <optional>
 #include <utility>
 
-#include "core/threads/cancellation.hpp"
 #include "core/threads/parallel.hpp"
 #include "core/types/shape.hpp"
 #include "inference/model/choice.hpp"
@@ -32,27 +30,6 @@ std::shared_ptr<const Model> prepared(Model model, const Rewrites& rewrites) {
   return std::make_shared<const Model>(std::move(model));
 }
 
-/// An output of all images, joined from those of the batches in order.
-class JoinedOutput {
- public:
-  JoinedOutput(Shape shape, Index images) : shape_(std::move(shape)) {
-    shape_[0] = static_cast<Extent>(images);
-    size_ = elements(shape_).value();
-    values_ = allocate<float>(size_);
-  }
-  void append(const Tensor& batch) {
-    std::copy_n(batch.values.data(), batch.values.size(), values_.get() + filled_);
-    filled_ += batch.values.size();
-  }
-  Tensor tensor() const { return {shape_, {values_, size_}}; }
-
- private:
-  Shape shape_;
-  std::size_t size_ = 0;
-  std::size_t filled_ = 0;
-  std::shared_ptr<float[]> values_;
-};
-
 }  // namespace
 
 class ModelSession::Contents {
@@ -60,70 +37,41 @@ class ModelSession::Contents {
   Contents(Model model, const EngineSettings& settings, const Rewrites& rewrites)
       : model_(prepared(std::move(model), rewrites)) {
     require_threads(settings.threads);
-    ModelEngineOptions& options = options_;
+    ModelEngineOptions& options = options_.engine;
     options.threads = host_threads(settings.threads);
     options.host_memory = settings.host_memory;
     options.device = settings.cuda_device;
     options.epilogues = rewrites.epilogues;
     options.cancelled = [this] { return cancelled_ && cancelled_(); };
-    const Index most = fixed_batch(*model_).value_or(kMaxIndex);
+    const std::optional<Index> fixed = fixed_batch(*model_);
+    const Index most = fixed.value_or(kMaxIndex);
     options.batch = wanted_batch(settings, *model_, most);
     const ModelEngineChoice choice = choose_model_engine(settings, *model_, options);
     options.precision = choice.precision;
     options.batch = model_batch(settings, *choice.variant, *model_, most, options);
     variant_ = choice.variant->name;
     engine_ = make_engine(*choice.variant, model_, options);
+    options_.batch = fixed ? *fixed : settings.batch;
+    options_.all_outputs = true;
+    options_.kept = &engine_;
   }
 
   Answer run(const Tensor& given, const std::function<bool()>& cancelled) {
     const auto alone = lock_session(running_);
     const Tensor images = image_tensor("images", given, model_->values[model_->inputs.front()].shape).tensor;
-    const auto count = static_cast<Index>(images.shape[0]);
-    check(count);
+    check(static_cast<Index>(images.shape[0]));
     cancelled_ = cancelled;
-    return count <= batch() ? answer(images) : answer_in_batches(images, count);
+    ModelRunResult result = run_model(find_model_variant(variant_), model_, images, options_);
+    options_.engine.batch = result.batch;
+    return {std::move(result.outputs), result.overflow ? node_text(*model_, *result.overflow) : ""};
   }
 
   const Model& model() const { return *model_; }
   const std::string& variant() const { return variant_; }
-  const ModelEngineOptions& options() const { return options_; }
+  const ModelEngineOptions& options() const { return options_.engine; }
   Index batch() const { return options().batch; }
 
  private:
-  std::vector<Tensor> outputs_of(const Tensor& images) {
-    const auto nodes = static_cast<Index>(model_->nodes.size());
-    Cancellation cancellation(cancelled_);
-    engine_->load(images);
-    for (Index node = 0; node < nodes;) {
-      cancellation.check();
-      node = engine_->advance(node, nodes);
-    }
-    return engine_->outputs();
-  }
-
-  Answer answer(const Tensor& images) {
-    Answer answer{outputs_of(images), {}};
-    if (const auto node = engine_->overflow()) answer.overflow = node_text(*model_, *node);
-    return answer;
-  }
-
-  Answer answer_in_batches(const Tensor& images, Index count) {
-    Answer all;
-    std::vector<JoinedOutput> joined;
-    std::optional<Index> overflow;
-    for (Index first = 0; first < count; first += std::min(batch(), count - first)) {
-      const std::vector<Tensor> outputs = outputs_of(images_from(images, first, std::min(batch(), count - first)));
-      overflow = first_node(overflow, engine_->overflow());
-      for (std::size_t i = 0; i < outputs.size(); ++i) {
-        if (first == 0) joined.emplace_back(outputs[i].shape, count);
-        joined[i].append(outputs[i]);
-      }
-    }
-    for (const JoinedOutput& output : joined) all.outputs.push_back(output.tensor());
-    if (overflow) all.overflow = node_text(*model_, *overflow);
-    return all;
-  }
-
   /// DataError where the images cannot be split into batches, or the outputs of several not be joined.
   void check(Index images) const {
     const std::optional<Index> fixed = fixed_batch(*model_);
@@ -143,7 +91,7 @@ class ModelSession::Contents {
   std::string variant_;
   std::mutex running_;
   std::function<bool()> cancelled_;  ///< of the run under way
-  ModelEngineOptions options_;
+  ModelRunOptions options_;
   std::unique_ptr<ModelEngine> engine_;
 };
 

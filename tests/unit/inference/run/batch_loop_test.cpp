@@ -151,8 +151,15 @@ TEST(BatchLoop, ModelsRunInSmallerBatchesToo) {
   const ModelRunResult result = run_model(variant, model, images, options);
   EXPECT_EQ(counts(result.batches), (std::vector<Index>{2, 2, 2, 1}));
   EXPECT_EQ(TwoImages::made, 3) << "for 7, 4 and 2 at a time";
-  EXPECT_TRUE(std::equal(images.values.begin(), images.values.end(), result.output.values.begin()));
+  EXPECT_TRUE(std::equal(images.values.begin(), images.values.end(), result.outputs[0].values.begin()));
   EXPECT_EQ(result.differing_trials, 0);
+  std::unique_ptr<ModelEngine> kept;
+  options.kept = &kept;
+  options.engine.batch = run_model(variant, model, images, options).batch;
+  const ModelRunResult again = run_model(variant, model, images, options);
+  EXPECT_EQ(counts(again.batches), (std::vector<Index>{2, 2, 2, 1}));
+  EXPECT_EQ(TwoImages::made, 6) << "the last engine stayed";
+  options.kept = nullptr;
   options.batch = 7;
   EXPECT_THROW(run_model(variant, model, images, options), std::bad_alloc);
 }
