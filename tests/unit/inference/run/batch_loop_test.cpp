@@ -160,7 +160,7 @@ TEST(BatchLoop, ModelsRunInSmallerBatchesToo) {
   EXPECT_EQ(counts(again.batches), (std::vector<Index>{2, 2, 2, 1}));
   EXPECT_EQ(TwoImages::made, 6) << "the last engine stayed";
   options.kept = nullptr;
-  options.batch = 7;
+  options.batch = options.engine.batch = 7;
   EXPECT_THROW(run_model(variant, model, images, options), std::bad_alloc);
 }
 
