@@ -15,7 +15,7 @@ namespace {
 using planning::Magnitudes;
 using planning::RowBounds;
 
-/// The exponent of T's smallest number: everything is a multiple of it.
+/// The exponent of T's smallest positive number, of which every number is a multiple.
 template <class T>
 constexpr int kFinest = std::numeric_limits<T>::min_exponent - std::numeric_limits<T>::digits;
 
@@ -43,7 +43,7 @@ bool is_power_of_two(float weight) {
   return std::abs(std::frexp(weight, &exponent)) == 0.5F;
 }
 
-/// The exponent of what the images' values are multiples of.
+/// The largest e such that all values of the images are multiples of 2^e.
 int grain_of(const ImageSet& images) {
   if (images.is_bits()) return 0;
   const CsrMatrix& rows = images.sparse();
@@ -54,7 +54,7 @@ int grain_of(const ImageSet& images) {
   return last_place<float>(least);
 }
 
-/// Of the activations, given that of the sums.
+/// The exponent of the activations, given that of the sums.
 template <class T>
 int grain_after(const Plan& plan, Index k, int sums) {
   const auto with = [&](double b) {

@@ -7,8 +7,8 @@
 
 namespace spdnn::tiles {
 
-// Where a weight that all edges of a layer have may be multiplied once, with the sum of the inputs, in place of being
-// multiplied with each of them: where that gives the same bits. Let the weight be w = +-2^-k, and T the precision:
+// Decides whether a weight shared by all edges of a layer may multiply the sum of the inputs once instead of each
+// input, with the same bits. Let the weight be w = +-2^-k, and T the precision:
 //   w (y1 + y2 + ...) = w y1 + w y2 + ..., each addition rounded,
 // as scaling by a power of two moves exponents alone, unless
 //   - a sum overflows on one side: bounds on both (plan/magnitudes.hpp) must be finite in T;
@@ -20,7 +20,7 @@ namespace spdnn::tiles {
 // however fine z is; a bias of 0 leaves z. So networks with negative biases never come near 2^e, others may after some
 // layers. Bits are counted in whole numbers, which T holds up to its number of digits: no neuron may have more terms.
 
-/// By layer, whether the weight may be multiplied once. Reads no edges where the bounds are wide, as with a cap.
+/// By layer, whether the weight may be multiplied once. Reads no edges if the bounds suffice, as with a cap.
 template <class T>
 std::vector<bool> common_factors(const Plan& plan, const ImageSet& images);
 

@@ -1,5 +1,6 @@
 // cpu_openmp: tiles of images, one row of lanes per neuron. Each thread takes a tile through all layers before the next
-// (runner.hpp), with the kernels of the best instruction set of this processor (kernels.hpp). README.md has the whole.
+// (runner.hpp), with the kernels of the best instruction set of this processor (kernels.hpp). README.md has the
+// overview.
 
 #include "engines/cpu/tiles/engine.hpp"
 
@@ -28,7 +29,7 @@ constexpr Index kMostCompactionPoints = 40;                    ///< a phase of 2
 constexpr Index kFewestCompactionPoints = 4;                   ///< a phase of 4 layers
 constexpr std::size_t kWaitingBytes = std::size_t{32} << 20U;  ///< of tiles that wait, per thread
 
-/// As many as the plan's depth has use for, within the memory that they may take.
+/// As many as the plan's depth can use, within the memory budget.
 Index compaction_point_count(const Plan& plan) {
   const std::size_t tile_bytes = std::max<std::size_t>(1, plan.max_outputs() * kLaneBytes);
   const auto most = static_cast<Index>(
@@ -38,8 +39,8 @@ Index compaction_point_count(const Plan& plan) {
       most, static_cast<Index>(std::count(phase.is_compaction_point.begin(), phase.is_compaction_point.end(), true)));
 }
 
-/// The layers that a phase may have: half of those that may be in memory, where they are streamed, so that the others
-/// are read meanwhile.
+/// The maximum number of layers of a phase. For streamed layers, half of those that fit in memory: the other half is
+/// read meanwhile.
 Index most_layers_at_once(const Plan& plan) { return plan.streamed ? plan.streamed->at_once / 2 : plan.depth(); }
 
 Phase phase_of(const Plan& plan, Index first, Index until) {
@@ -161,7 +162,7 @@ class OpenmpEngine final : public InspectableEngine {
     CountedCsr csr(loaded(), shared_.plan.outputs(layers_done_ - 1));
     count_tiles(csr);
     const auto cap = static_cast<float>(shared_.plan.cap.value_or(0));
-    std::vector<Index> retired;  // with a row that lies in no tile; zeros need none
+    std::vector<Index> retired;  // whose row is in no tile; zeros need none
     for (Index image = 0; image < loaded(); ++image) {
       const Index owner = shared_.states.owner_of(image);
       const bool saturated = shared_.states.states[owner].kind == ImageState::Kind::saturated && cap != 0;
@@ -189,7 +190,7 @@ class OpenmpEngine final : public InspectableEngine {
  private:
   Index loaded() const { return shared_.inputs.images().images(); }
 
-  /// Where the rows after the last layer were not kept, the layers are computed once more.
+  /// If the rows after the last layer were not kept, computes the layers again.
   void keep_last_rows() {
     if (!shared_.store.lane_maps.empty()) return;
     make_store();
@@ -258,7 +259,7 @@ class OpenmpEngine final : public InspectableEngine {
   void for_each_thread(Work work) {
     run_team(threads_, [&](int number, int size) {
       const ScopedPin pin(number, threads_);
-      // The system may give fewer threads than asked for.
+      // The system may provide fewer threads than requested.
       for (auto member = static_cast<std::size_t>(number); member < runners_.size();
            member += static_cast<std::size_t>(size))
         work(member);

@@ -5,7 +5,7 @@
 
 namespace spdnn::tiles {
 
-/// Tiles for the first layer, made from the images when they are asked for: the images are not kept in another form.
+/// Tiles for the first layer, made from the images on demand, so that the images are stored once.
 class InputTiles {
  public:
   void load(const ImageSet& images) { images_ = images; }
@@ -13,14 +13,14 @@ class InputTiles {
   bool are_bits() const { return images_.is_bits(); }
 
   /// Images of bits: fills the masks (neurons x kMasks<T>, neurons rounded up to kSide) of the tile whose first image
-  /// is `first`. Zeros and ones never become numbers.
+  /// is `first`. Bits are not converted to numbers.
   template <class T>
   void transpose(const Kernels<T>& kernels, Index first, LaneMask* masks) const;
   /// Other images: fills the tile (neurons x kLanes<T>).
   template <class T>
   void scatter(Index first, T* tile) const;
 
-  /// Bytes of what either of them fills.
+  /// Bytes of the masks or the tile.
   template <class T>
   std::size_t tile_bytes() const {
     const std::size_t neurons = images_.neurons();

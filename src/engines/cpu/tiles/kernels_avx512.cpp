@@ -1,4 +1,4 @@
-// The kernels of cpu_openmp in AVX-512. The Makefile compiles this file for it where the target is x86-64.
+// The kernels of cpu_openmp in AVX-512. The Makefile compiles this file with -mavx512* on x86-64.
 
 #include "engines/cpu/tiles/kernels_impl.hpp"
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// What happens to lanes between layers: moves, hashes; and the transposition of bits into the masks of lanes.
+// Operations on lanes between layers: moves and hashes; and the transposition of bits into the masks of lanes.
 
 #include "engines/cpu/tiles/lane_vectors.hpp"
 
@@ -8,7 +8,7 @@ namespace spdnn::tiles {
 namespace {
 
 #if defined(__clang__) || !defined(__SSSE3__)
-// No permutation by a variable in one instruction: one lane at a time.
+// Without an instruction for variable permutations: one lane at a time.
 template <class T>
 void move_lanes(const T* source, T* target, Index neurons, const std::uint8_t* from, const std::uint8_t* to,
                 Index count) {

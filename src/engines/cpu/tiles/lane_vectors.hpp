@@ -1,7 +1,7 @@
 #pragma once
 
-// GCC's vector types for whatever instruction set the including file is compiled for. Here and in the kernels,
-// everything is in an unnamed namespace, so that no two of those files share a function.
+// GCC's vector types for the instruction set of the including file. Here and in the kernels, everything is in an
+// unnamed namespace, so that these files share no function.
 
 #include "engines/cpu/tiles/kernels.hpp"
 

@@ -20,8 +20,8 @@ Real<T> term(const LayerTask<T>& task, Offset k, Real<T> input) {
     return input * static_cast<T>(task.values[k]);
 }
 
-/// Sums over activations. Two neurons of equal degree are summed side by side: the additions of one sum wait for one
-/// another, those of four registers keep the adders busy. Reads 4 bytes of index for each 128 of activations.
+/// Sums over activations. Two neurons of equal degree are summed side by side: the additions of one sum depend on one
+/// another, but four registers keep the adders busy. Reads 4 bytes of index for each 128 of activations.
 template <class T, Weights kWeights>
 struct TileSums {
   static constexpr Index kRows = kVectors <= 4 ? 2 : 1;  // more would not fit the registers
@@ -52,7 +52,7 @@ struct LaneBits {
   static constexpr Index mask_of(std::size_t v) { return static_cast<Index>(v * kPerVector<T>) / kMaskLanes; }
 };
 
-/// Sums over bits with weights of their own, added in order.
+/// Sums over bits with distinct weights, added in order.
 template <class T, Weights kWeights>
 struct BitSums {
   static constexpr Index kRows = 1;
@@ -75,8 +75,8 @@ struct BitSums {
   }
 };
 
-/// Sums over bits of one weight that is multiplied once: the number of bits, exact in any order (up to 2^24 in fp32),
-/// is counted in whole numbers, each lane's shifted to its place in the mask.
+/// Sums over bits with a weight that is multiplied once: counts the bits in integers, exact in any order (up to 2^24 in
+/// fp32), each lane's count shifted to its position in the mask.
 template <class T>
 struct BitCounts {
   static constexpr Index kRows = 1;
@@ -107,7 +107,7 @@ struct BitCounts {
   }
 };
 
-/// Notes what a Watch asks for, neuron by neuron.
+/// Records the facts that a Watch requests, neuron by neuron.
 template <class T, Watch kWatch>
 struct Observer {
   Bits<T> non_zero[kVectors] = {};
@@ -157,7 +157,7 @@ struct Observer {
   }
 };
 
-/// From sums to activations, noted and stored.
+/// Computes activations from sums, records facts, and stores.
 template <class T, Watch kWatch, Weights kWeights>
 struct Finisher {
   explicit Finisher(const LayerTask<T>& layer_task) : task(layer_task) {}

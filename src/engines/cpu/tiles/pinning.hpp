@@ -4,9 +4,9 @@
 
 namespace spdnn {
 
-/// Keeps the calling thread on one processor for as long as the object lives: caches stay warm, and memory that the
-/// thread touches first stays near. Does nothing where the team does not fill the processors that the process may use,
-/// since then the system knows better which of them are free.
+/// Pins the calling thread to one processor while the object lives: caches stay warm, and memory that the thread
+/// touches first stays on its NUMA node. Does nothing if the team is smaller than the number of the process's
+/// processors, since the system then knows better which of them are free.
 class ScopedPin {
  public:
   ScopedPin(int member, int team_size);

@@ -10,7 +10,7 @@ namespace spdnn::tiles {
 
 namespace {
 
-/// Equal images are looked for before this layer for the first time.
+/// The first search for equal images precedes this layer.
 constexpr Index kFirstSearch = 4;
 
 template <class T>
@@ -89,10 +89,10 @@ void Retirer<T>::note_overflow(LaneMap<T>& lane_map, Index layers_done, LaneMask
   lane_map.overflowed |= overflowed;
 }
 
-/// With `merge`, rows are known up to error_bounds: an image is all zero, or not, or perhaps. One that may have been
-/// all zero and then proves to be alive was alive before, as zeros stay zeros; if it proves to be all zero, or comes to
-/// the end, the layer of its death is unknown, and a run in the given order decides. An image is also given up if the
-/// bound has grown too large to prove anything.
+/// With `merge`, rows are known up to error_bounds: an image is all zero, or alive, or undecided. If an undecided image
+/// later proves to be alive, it was alive before, as zeros stay zeros; if it proves to be all zero, or reaches the last
+/// layer, the layer of its death is unknown, and a run in the given order decides. An image also becomes borderline if
+/// the bound is too large to prove anything.
 template <class T>
 void Retirer<T>::retire_merged(LaneMap<T>& lane_map, Index layers_done, const LaneFacts<T>& facts) {
   const Layer& layer = plan_.layers[layers_done - 1];

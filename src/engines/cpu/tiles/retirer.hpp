@@ -22,14 +22,14 @@ inline LaneMask lane_bit(Index lane) { return LaneMask{1} << lane; }
 template <class T>
 struct LaneMap {
   std::array<Index, kLanes<T>> images{};
-  LaneMask lanes = 0;            ///< lanes with an undecided image; the others hold leftovers
-  LaneMask representatives = 0;  ///< of these, the images that stand for duplicates as well
-  LaneMask unsure = 0;           ///< with `merge`: images that may be all zero in the given order of summation
+  LaneMask lanes = 0;            ///< lanes with an undecided image; the contents of others are obsolete
+  LaneMask representatives = 0;  ///< of these, the images that represent duplicates
+  LaneMask unsure = 0;           ///< with `merge`: images that may be all zero in the given order
   LaneMask overflowed = 0;       ///< images with a sum, in this layer or before, that was not finite
-  Index next_search = 0;         ///< the layer before which to look for equal images next
+  Index next_search = 0;         ///< the layer before which the next search for equal images is due
   Offset waste = 0;              ///< terms summed for empty lanes since the last move
 
-  /// Takes over the image in lane `from` of another map into the empty lane `to`.
+  /// Moves the image in lane `from` of another map into the empty lane `to`.
   void take(Index to, LaneMap& other, Index from) {
     images[to] = other.images[from];
     lanes |= lane_bit(to);
@@ -50,10 +50,10 @@ struct LaneMap {
 /// thread.
 struct ImageStates {
   std::vector<ImageState> states;
-  std::vector<Index> multiplicity;   ///< how many images each undecided image stands for, itself included
-  std::vector<Index> borderline_at;  ///< with `merge`: the layers after which a borderline image was given up
+  std::vector<Index> multiplicity;   ///< how many images each undecided image represents, itself included
+  std::vector<Index> borderline_at;  ///< with `merge`: the layer after which an image became borderline
 
-  std::vector<Index> overflow_at;  ///< where overflow is looked for: each image's first layer with it
+  std::vector<Index> overflow_at;  ///< if overflow is watched: each image's first layer with it
 
   void reset(Index images, bool merge, bool may_overflow = false);
   Index owner_of(Index image) const;  ///< the image at the end of the chain of duplicates
@@ -66,21 +66,20 @@ class Retirer {
   Retirer(const Plan& plan, const Kernels<T>& kernels, ImageStates& states);
   void reset();
 
-  /// What the layer that completes `layers_done` has to watch.
+  /// The facts that the layer that completes `layers_done` must collect.
   Watch watch(Index layers_done) const;
-  /// Retires images that are all zero or all at the cap, as far as the certificates allow.
+  /// Retires images that are all zero or all at the cap, if a certificate holds.
   void retire(LaneMap<T>& lane_map, Index layers_done, const LaneFacts<T>& facts);
-  /// With `identical`, where a search is due: makes all images but the first of each group with equal rows duplicates.
-  /// Images whose sums have overflowed are left out, and so are pairs of which one is unsure: a duplicate and its owner
-  /// must come to the same end, whichever of them is carried on. Rows are compared whole; equal hashes only say where
-  /// that is worthwhile. A search is followed by another soon where it found something, else after as many layers
-  /// again, so that images that all differ lose a few searches, of a fifth of a layer of 32 terms each, to a thousand
-  /// layers.
+  /// With `identical`, if a search is due: of each group of images with equal rows, all but the first become
+  /// duplicates. Excludes images whose sums have overflowed, and pairs of which one is undecided: a duplicate and its
+  /// owner must have the same result, whichever of them is computed. Rows of equal hash are compared in full. After a
+  /// successful search the next is due soon, otherwise the interval doubles, so that over a thousand layers, images
+  /// that all differ cost a few searches of a fifth of a layer of 32 terms each.
   void retire_duplicates(LaneMap<T>& lane_map, const T* tile, Index neurons, Index layers_done);
 
-  /// Images not all zero after each layer, less those that retired as saturated before it.
+  /// Images not all zero after each layer, without those that retired as saturated before it.
   const std::vector<std::int64_t>& alive() const { return alive_; }
-  /// Images that the layer after each computed; nothing after the last.
+  /// Images that the layer after each computed; 0 after the last.
   const std::vector<std::int64_t>& active() const { return active_; }
   /// Images retired as saturated, by layers done.
   const std::vector<std::int64_t>& saturated() const { return saturated_; }

@@ -10,7 +10,7 @@ namespace spdnn::tiles {
 
 namespace {
 
-/// What moving lanes costs per neuron, in terms of its sum.
+/// The cost of moving lanes per neuron, in units of one term of its sum.
 constexpr Offset kMoveCost = 8;
 
 Index next_compaction_point(Index offset) {
@@ -127,8 +127,8 @@ auto TileRunner<T>::stored_tile(Index slot) const -> Tile {
   return tile;
 }
 
-/// Runs the tile's layers until its images wait, are stored or have retired. `compacted`: the tile need not stop at the
-/// compaction_point before `layer` again.
+/// Runs the tile's layers until its images wait, are stored or have retired. `compacted`: skips the compaction point
+/// before `layer`.
 template <class T>
 void TileRunner<T>::run_tile(Tile tile, Index layer, bool compacted) {
   for (;; compacted = false) {
@@ -158,7 +158,7 @@ bool TileRunner<T>::compact(Tile& tile, Index layer) {
   return false;
 }
 
-/// Has the tile wasted on empty lanes what a move would cost? Then it would waste about as much again.
+/// Whether the tile has wasted the cost of a move on empty lanes; without a move it would waste about as much again.
 template <class T>
 bool TileRunner<T>::worth_compacting(const Tile& tile, Index layer) const {
   if (tile.lanes == kAllLanes<T>) return false;
@@ -201,7 +201,7 @@ void TileRunner<T>::step(Tile& tile, Index layer) {
   retirer_.retire(tile, layer + 1, facts);
 }
 
-/// At the end of the phase, where rows are kept: only full tiles are written, the others wait.
+/// At the end of a phase whose rows are kept: full tiles are written, the others wait.
 template <class T>
 void TileRunner<T>::finish_phase(Tile tile) {
   if (shared_.store.lane_maps.empty()) return release(tile);
@@ -247,7 +247,7 @@ void TileRunner<T>::release(Tile& tile) {
   tile.slot = kNoSlot;
 }
 
-/// No more tiles will come: those that wait go on, the earliest first, and take along those they meet.
+/// After the last input: waiting tiles continue, the earliest first, and merge with those at later compaction points.
 template <class T>
 void TileRunner<T>::flush() {
   flushing_ = true;

@@ -14,9 +14,9 @@ namespace spdnn::tiles {
 
 inline constexpr Index kNoSlot = ~Index{0};
 
-/// Where undecided images stay between phases: one buffer of tiles, a lane map for each slot. Made only where there
-/// are several phases, and touched only as far as images are undecided. A thread that has read a slot may write another
-/// tile into it, so one buffer is enough.
+/// Stores undecided images between phases: a buffer of tiles, and a lane map for each slot. Exists only with several
+/// phases; only slots of undecided images are touched. A thread that has read a slot may write another tile into it, so
+/// one buffer suffices.
 template <class T>
 struct Store {
   HostMemory<T> memory;
@@ -27,7 +27,7 @@ struct Store {
   T* slot(Index number) const { return memory.data() + number * stride; }
 };
 
-/// What all threads of an engine share.
+/// The state shared by all threads of an engine.
 template <class T>
 struct Shared {
   const Plan& plan;
@@ -46,20 +46,19 @@ struct Phase {
   Index until = 0;
   std::vector<bool> is_compaction_point;  ///< by layer - first
 
-  /// Stations lie before each of the first eight layers, then four to an octave, as images die early. The phase ends
-  /// where it would have more than `compaction_points` of them, at each of which a tile may wait.
+  /// Compaction points precede each of the first 8 layers, then 4 per doubling, because images die early. At each, one
+  /// tile may wait. The phase ends before it would have more than `compaction_points` of them.
   Phase(Index first_layer, Index limit, Index compaction_points);
 };
 
-/// One thread's way of running a phase: it takes a tile of images through all layers before it touches the next, so
-/// that activations stay in its cache and weights are read once a tile. Where images have left a tile and its empty
-/// lanes cost more than moving the others would, the tile waits at the next compaction point until later tiles fill
-/// it.
+/// Runs a phase on one thread: each tile of images goes through all layers before the next, so that activations stay in
+/// cache and weights are read once per tile. When the empty lanes of retired images cost more than moving the others,
+/// the tile waits at the next compaction point until later tiles fill it.
 template <class T>
 class TileRunner {
  public:
   TileRunner(Shared<T>& shared, Index compaction_points);
-  /// Makes room for the first layer's inputs of the images now loaded.
+  /// Allocates the first layer's inputs for the loaded images.
   void load();
   /// Takes inputs (tiles of images, or positions in `occupied`) from the counter until there are none below `count`.
   void run(const Phase& phase, std::atomic<Index>& next, Index count);
@@ -67,7 +66,7 @@ class TileRunner {
   Retirer<T>& retirer() { return retirer_; }
   const std::vector<Index>& stored() const { return stored_; }  ///< slots written by the last run
 
-  /// Bytes of one thread: its tiles, and what it keeps for each layer.
+  /// Bytes of one thread: its tiles, and its counters for each layer.
   static std::size_t bytes(const Plan& plan, Index compaction_points);
 
  private:

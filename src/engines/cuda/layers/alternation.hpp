@@ -7,8 +7,8 @@
 
 namespace spdnn::cuda {
 
-/// Whether a sum's inputs are a, b, a, b, ..., each of the two equally often, as twins make many. Such a sum reads two
-/// activations, however long it is.
+/// Whether a sum's inputs are a, b, a, b, ..., each of the two equally often, as is common after `twins`. Such a sum
+/// reads two activations, whatever its length.
 inline bool alternates(std::span<const Index> inputs) {
   if (inputs.size() % 2 != 0) return false;
   for (std::size_t k = 2; k < inputs.size(); ++k)

@@ -15,8 +15,8 @@ SPDNN_HOST_DEVICE inline std::uint64_t scrambled(std::uint64_t x) {
   return x ^ x >> 31U;
 }
 
-/// One activation's share of its row's hash. Shares are added up, in any order and without those of zeros, so that a
-/// row hashes the same however it is stored.
+/// One activation's share of its row's hash. Shares are added in any order, and zeros have none, so the hash does not
+/// depend on how the row is stored.
 SPDNN_HOST_DEVICE inline std::uint64_t hash_share(Index neuron, float y) {
   if (y == 0.0F) return 0;
   union {
@@ -32,8 +32,8 @@ class IdenticalRows {
   void reserve(Index rows, cudaStream_t stream);
 
   std::uint64_t* hashes() const { return hashes_[0].data(); }  ///< device: one a row, written by the engine
-  /// Device, after find_heads(): the first row of the same hash. The engine puts a row's own number where the two
-  /// turn out to differ.
+  /// Device, after find_heads(): the first row of the same hash. The engine replaces it by the row's own number if the
+  /// two differ.
   Index* heads() const { return heads_.data(); }
   /// Sorts: some 40 bytes a row, enqueued.
   void find_heads(Index rows, cudaStream_t stream);

@@ -22,7 +22,7 @@ bool is_distinct(const CsrMatrix& matrix) {
   return true;
 }
 
-/// A network's layers as they are read; no row of it names an input twice, so that the shapes stay.
+/// A network's layers as they are read; no row repeats an input, so shapes do not change.
 class DistinctLayers final : public LayerStream {
  public:
   explicit DistinctLayers(std::shared_ptr<const LayerStream> given)

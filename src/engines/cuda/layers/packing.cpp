@@ -61,7 +61,7 @@ void add_parts(const Layer& layer, const LayerLayout& layout, std::size_t start,
                                     : converted<float>(biases_at, layer.bias.values));
 }
 
-/// What of a part lies in the piece: what one thread packs at a time.
+/// The intersection of a part with the piece, which one thread packs at a time.
 struct Share {
   const Part* part = nullptr;
   std::size_t begin = 0;
@@ -97,7 +97,7 @@ LayerLayout layout_of(const LayerShape& shape, LayerFormat format) {
   layout.values_at =
       layout.indices_at + aligned(shape.edges * (layout.indices16 ? sizeof(std::uint16_t) : sizeof(Index)));
   layout.biases_at = layout.values_at + (layout.values ? aligned(shape.edges * sizeof(float)) : 0);
-  // A layer that is held by input, for a library, has a bias per column.
+  // A layer held by input, for a library, has one bias per column.
   const std::size_t biases = layout.biases ? std::max(shape.inputs, shape.outputs) : 0;
   layout.bytes = layout.biases_at + aligned(biases * (layout.biases64 ? sizeof(double) : sizeof(float)));
   return layout;

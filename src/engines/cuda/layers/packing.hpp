@@ -10,14 +10,14 @@
 
 namespace spdnn::cuda {
 
-/// How a layer is wanted on the device.
+/// The form of a layer on the device.
 struct LayerFormat {
-  bool indices16 = false;  ///< two bytes per index where a layer has at most 65536 inputs
-  bool values = false;     ///< a value for each edge even where all are the same (the vendor's libraries need it)
-  bool biases64 = false;   ///< biases of neurons in the fp64 in which they are given: not for DeviceLayer::biases
+  bool indices16 = false;  ///< two bytes per index if a layer has at most 65536 inputs
+  bool values = false;     ///< a value for each edge even if all are equal, as the vendor's libraries require
+  bool biases64 = false;   ///< biases in fp64, as given: not for DeviceLayer::biases
 };
 
-/// Where the parts of a layer lie in its block of memory, in bytes.
+/// Offsets of a layer's parts in its block of memory, in bytes.
 struct LayerLayout {
   bool offsets32 = true;
   bool indices16 = false;
@@ -37,8 +37,8 @@ DeviceLayer view(const LayerShape& shape, const LayerLayout& layout, const std::
 /// Writes a layer's block to host memory, on this thread.
 void pack(const Layer& layer, const LayerLayout& layout, std::byte* block);
 
-/// Writes the blocks of layers one after another to device memory: all host threads pack staging buffers full, however
-/// the layers' bounds lie. Returns when the last is enqueued.
+/// Writes the blocks of layers one after another to device memory: all host threads fill staging buffers completely,
+/// across layers' bounds. Returns when the last copy is enqueued.
 void upload_blocks(std::span<const Layer> layers, LayerFormat format, std::byte* device, Staging& staging,
                    cudaStream_t stream);
 

@@ -101,7 +101,7 @@ DeviceLayer LayerSource::layer(Index k) {
   Slot& slot = slots_[current_];
   check(cudaStreamWaitEvent(stream_, slot.copied));
   const Index after = (k + 1) % plan_.depth();
-  // Deferred to get() where the system gives no thread.
+  // Deferred to get() if the system provides no thread.
   constexpr auto kPolicy = std::launch::async | std::launch::deferred;
   if (slots_[1 - current_].layer != after && after != k)
     next_ = std::async(kPolicy, [this, after, other = 1 - current_] { fetch(after, other); });
@@ -110,7 +110,7 @@ DeviceLayer LayerSource::layer(Index k) {
 }
 
 void LayerSource::fetch(Index k, std::size_t number) {
-  check(cudaSetDevice(device_));  // this may be a thread of its own
+  check(cudaSetDevice(device_));  // this may be a separate thread
   Slot& slot = slots_[number];
   slot.layer.reset();
   const Layer source = read_ahead_->layer(k);

@@ -13,7 +13,7 @@
 
 namespace spdnn::cuda {
 
-/// What else an engine wants on the device for each layer, made of the layer while it is in host memory.
+/// Additional device data of an engine for each layer, made while the layer is in host memory.
 class LayerCompanion {
  public:
   LayerCompanion() = default;
@@ -21,18 +21,18 @@ class LayerCompanion {
   LayerCompanion(const LayerCompanion&) = delete;
   LayerCompanion& operator=(const LayerCompanion&) = delete;
 
-  /// Layer k is to be resident. Called for all layers in order, by the source's constructor.
+  /// Layer k will be resident. The source's constructor calls this for all layers in order.
   virtual void add(const Layer& layer) = 0;
-  /// The layer takes buffer `slot` of the two that layers are streamed through: what belongs to it may be copied on
-  /// `stream`, into a buffer that no earlier work uses, from host memory that no earlier copy reads. Called by a thread
-  /// of the source's, not while the engine works on that slot.
+  /// The layer is streamed through buffer `slot` of two: its additional data may be copied on `stream`, into a buffer
+  /// that no earlier work uses, from host memory that no earlier copy reads. Called by a thread of the source, not
+  /// while the engine works on that slot.
   virtual void fetch(const Layer& layer, std::size_t slot, cudaStream_t stream) = 0;
 };
 
-/// The plan's layers on the device. Where they fit into half of the memory budget they are all resident from
-/// construction on; otherwise they are streamed through two buffers, the copy of the next layer overlapping the work on
-/// this one. Engines that go layer by layer need not know which, nor whether the layers are in host memory or read from
-/// a file, which then is read while earlier layers are copied and computed.
+/// The plan's layers on the device. If they fit into half of the memory budget, all are resident from construction on;
+/// otherwise they are streamed through two buffers, the copy of the next layer overlapping the work on this one.
+/// Engines that run layer by layer need not distinguish these cases, nor layers in host memory from layers of a file,
+/// which is read while earlier layers are copied and computed.
 class LayerSource {
  public:
   /// `plan` and `companion` must outlive the source. Enqueues the upload of a resident plan on `stream`.
@@ -47,7 +47,7 @@ class LayerSource {
   DeviceLayer layer(Index k);
 
   bool resident() const { return resident_; }
-  /// The buffer of the layer last asked for, where layers are streamed.
+  /// The buffer of the layer last requested, if layers are streamed.
   std::size_t slot() const { return current_; }
   /// All layers, for engines that run many layers in one kernel. Resident sources only.
   const std::vector<DeviceLayer>& resident_layers() const;
@@ -59,7 +59,7 @@ class LayerSource {
   static std::size_t device_bytes(const Plan& plan, LayerFormat format, const EngineOptions& options);
 
  private:
-  struct Slot {  ///< one of the two buffers that streamed layers go through
+  struct Slot {  ///< one of the two buffers of streamed layers
     DeviceBuffer<std::byte> device;
     PinnedBuffer<std::byte> staging;
     Event copied;    ///< the layer is on the device; the staging buffer is free

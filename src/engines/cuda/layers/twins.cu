@@ -4,11 +4,11 @@
 // on the chunk in one, the host threads fill page-locked buffers with the next for the other.
 // Mapping: one warp per row, once for its hash and once to compare it with the first row of the same hash, which
 // IdenticalRows finds by sorting the hashes of the chunk; the lanes take every 32nd term. Hashes are seeded by the
-// layer's number: rows of different layers meet as seldom as other unlike ones.
-// Cost: 2 bytes per edge (4 where a layer has over 65536 inputs, 4 more with values) and 4 to 12 bytes per row go to
-// the device; each edge is read three times from device memory, some 40 bytes per row are sorted, and 4 bytes per row
-// come back. Bound: PCIe or, with few cores, packing. A row with most of a chunk's edges is one warp's work: such a
-// chunk takes several times as long.
+// layer's number, so rows of different layers collide as rarely as other different rows. Cost: 2 bytes per edge (4
+// where a layer has over 65536 inputs, 4 more with values) and 4 to 12 bytes per row go to the device; each edge is
+// read three times from device memory, some 40 bytes per row are sorted, and 4 bytes per row come back. Bound: PCIe or,
+// with few cores, packing. One warp processes each row, so a chunk takes several times as long if one row has most of
+// its edges.
 
 #include <algorithm>
 #include <array>
@@ -32,12 +32,12 @@ static_assert(kBlock % kWarp == 0);
 
 constexpr LayerFormat kFormat{.indices16 = true, .biases64 = true};
 
-/// In place of the head of a row that differs from the first row of its hash.
+/// Replaces the head of a row that differs from the first row of its hash.
 constexpr Index kCollided = std::numeric_limits<Index>::max();
 
 struct ChunkLayer {
   DeviceLayer layer;
-  const std::uint64_t* biases = nullptr;  ///< the bits of each neuron's; null where all have the same
+  const std::uint64_t* biases = nullptr;  ///< the bits of each neuron's bias; null if all are equal
   Index first_row = 0;                    ///< of the chunk's rows
 };
 
@@ -55,7 +55,7 @@ struct DeviceChunk {
   Index count = 0;
   Index rows = 0;
 
-  /// The last layer that begins at the row or before: those without rows are passed over.
+  /// The last layer that begins at or before the row; skips layers without rows.
   __device__ Row row(Index number) const {
     Index low = 0;
     for (Index high = count; high - low > 1;) {
@@ -79,7 +79,7 @@ __device__ std::uint64_t term(const DeviceLayer& layer, Offset edge) {
 /// Row of this thread's warp, the same for all lanes.
 __device__ std::size_t row_of_warp() { return (std::size_t{blockIdx.x} * blockDim.x + threadIdx.x) / kWarp; }
 
-/// The sum of the terms' shares, each of which depends on the term and its place, combined with the row's other
+/// The sum of the terms' shares, each of which depends on the term and its position, combined with the row's other
 /// properties.
 __global__ void hash_kernel(DeviceChunk chunk, std::uint64_t mask, std::uint64_t* hashes) {
   const std::size_t number = row_of_warp();
@@ -128,8 +128,8 @@ struct Chunk {
   }
 };
 
-/// Runs of layers with at most `size` rows and edges, and `bytes` on the device; a layer that takes more bytes is in
-/// none of them.
+/// Divides layers into runs with at most `size` rows and edges, and `bytes` on the device; a larger layer is in none of
+/// them.
 std::vector<Chunk> cut(std::span<const Layer> layers, Offset size, std::size_t bytes) {
   std::vector<Chunk> chunks;
   for (std::size_t k = 0; k < layers.size(); ++k) {
@@ -163,7 +163,7 @@ std::optional<Array<Index>> local_heads(std::span<const Index> heads, Index firs
 
 using Found = std::vector<std::optional<Array<Index>>>;  ///< of each layer, once it is known
 
-/// What one chunk at a time needs on its way through the device.
+/// The buffers of one chunk in flight.
 class Slot {
  public:
   /// Room for any of the chunks.

@@ -1,5 +1,5 @@
-// Images are retired here. One thread per row; the list of rows to keep comes from CUB's DeviceSelect. Some ten bytes
-// per row and layer: nothing beside the activations.
+// Retires images. One thread per row; CUB's DeviceSelect makes the list of rows to keep. About ten bytes per row and
+// layer, negligible compared with the activations.
 
 #include <thrust/iterator/counting_iterator.h>
 
@@ -36,21 +36,21 @@ __global__ void start_kernel(RowState all, Index* images, Index* counts) {
   if (all.overflow_at != nullptr) all.overflow_at[row] = kNoOverflow;
 }
 
-/// The state of an image that is all zero for sure. With `merge`, if it may have been so before, nobody knows since
-/// when.
+/// The state of an image that is provably all zero. With `merge`, if it may have been so before, the layer of its death
+/// is unknown.
 __device__ std::uint8_t end_of(const RowState& all, Index image) {
   return all.unsure != nullptr && all.unsure[image] != 0 ? kBorderline : kDead;
 }
 
-/// What layer `layer` left of an undecided image: with `merge`, whether it may be all zero in the given order. One that
-/// proves to be alive was alive before, as zeros stay zeros.
+/// The state of an undecided image after layer `layer`: with `merge`, whether it may be all zero in the given order. An
+/// image that proves to be alive was alive before, as zeros stay zeros.
 __device__ void note(const RowState& all, Index image, std::uint32_t flags, Index layer) {
   if (all.unsure != nullptr) all.unsure[image] = (flags & kLives) == 0 ? 1 : 0;
   if (all.overflow_at != nullptr && (flags & kOverflowed) != 0 && all.overflow_at[image] == kNoOverflow)
     all.overflow_at[image] = layer;
 }
 
-/// `counters` may be null: the inputs are not counted, and no sums.
+/// `counters` is null for the inputs, which are not counted.
 __global__ void retire_kernel(RowState all, bool retire_dead, bool retire_saturated, Index layer,
                               ActiveRows::Counters* counters) {
   using Reduce = cub::BlockReduce<Index, kBlock>;
@@ -85,8 +85,8 @@ __global__ void retire_kernel(RowState all, bool retire_dead, bool retire_satura
   if (saturated_images > 0) atomicAdd(&counters->saturated, static_cast<unsigned long long>(saturated_images));
 }
 
-/// Whether two images whose rows are equal have the same past, as far as it matters for what is still to come of them:
-/// neither has overflowed, and both may be all zero or neither.
+/// Whether two images with equal rows will have the same result: neither has overflowed, and both may be all zero or
+/// neither.
 __device__ bool are_alike(const RowState& all, Index a, Index b) {
   if (all.overflow_at != nullptr && (all.overflow_at[a] != kNoOverflow || all.overflow_at[b] != kNoOverflow))
     return false;

@@ -23,19 +23,19 @@ struct RowState {
   Index rows;            ///< at least *row_count
 };
 
-/// Which loaded image each row of an engine's activations belongs to, and what became of the images that left. All of
-/// it lives on the device: retiring and compacting enqueue work and never wait; only kept_rows() and outcome() do.
+/// The image of each row of an engine's activations, and the state of retired images. All of it is on the device:
+/// retiring and compacting enqueue work and never wait; only kept_rows() and outcome() do.
 ///
-/// After each layer: the engine writes flags(), calls retire(), and, when it wants fewer rows, moves row kept()[i] to
-/// row i and calls compact(). Until then retired rows may go on being computed: the plan's certificates make them stay
-/// as they are, and nothing is counted twice.
+/// After each layer: the engine writes flags(), calls retire(), and, to reduce the rows, moves row kept()[i] to row i
+/// and calls compact(). Until then retired rows may still be computed: by the plan's certificates they do not change,
+/// and nothing is counted twice.
 ///
-/// Where looks_for_duplicates() says so, between retire() and kept(): the engine writes identical().hashes(), calls
+/// If looks_for_duplicates() is true, between retire() and kept(): the engine writes identical().hashes(), calls
 /// find_duplicates(), compares each row with its identical().heads(), and calls retire_duplicates().
 class ActiveRows {
  public:
   struct Counters {                    ///< per layer, on the device
-    unsigned long long live = 0;       ///< images whose rows may be not all zero, of those active before it
+    unsigned long long live = 0;       ///< images active before it whose rows may be not all zero
     unsigned long long saturated = 0;  ///< of these, retired at the cap
     unsigned long long given_up = 0;   ///< images, not among these, that became borderline
   };
@@ -47,7 +47,7 @@ class ActiveRows {
   /// Every image active and undecided, row i being image i.
   void reset();
 
-  /// Rows as the host knows them: an upper bound for *row_count().
+  /// The host's upper bound on *row_count().
   Index rows() const { return rows_; }
   const Index* row_count() const { return counts_.data(); }         ///< device
   const Index* images() const { return images_[current_].data(); }  ///< device: the image of each row
@@ -55,7 +55,7 @@ class ActiveRows {
 
   /// Retires the rows by their flags before layer `layers_done` (0: the inputs) and lists the rows to keep.
   void retire(Index layers_done);
-  /// Whether retire(layers_done) can retire anything: otherwise all rows are kept and nothing is listed.
+  /// Whether retire(layers_done) can retire rows; otherwise all rows are kept and not listed.
   bool may_retire(Index layers_done) const;
 
   /// After every fourth layer: finding duplicates costs about as much as a layer.
@@ -77,11 +77,11 @@ class ActiveRows {
 
   const Index* kept() const { return kept_.data(); }              ///< device: rows to keep, ascending
   const Index* kept_count() const { return counts_.data() + 1; }  ///< device
-  /// The number of rows to keep, known to the host: waits for the stream.
+  /// The number of rows to keep. Waits for the stream.
   Index kept_rows();
-  /// The same where moving them together is worthwhile: when more than a sixteenth of the rows have retired, or all.
+  /// The same if compaction pays: when more than a sixteenth of the rows have retired, or all.
   std::optional<Index> rows_worth_moving();
-  /// The kept rows have become rows 0, 1, ...; `rows` is what the host knows of their number, an upper bound.
+  /// Call after moving the kept rows to 0, 1, ...; `rows` is the host's upper bound on their number.
   void compact(Index rows);
 
   /// Waits. Call after retire(plan.depth()), or when no row is left.
@@ -107,7 +107,7 @@ class ActiveRows {
   std::size_t current_ = 0;
   DeviceBuffer<Index> images_[2];
   DeviceBuffer<std::uint32_t> flags_[2];
-  DeviceBuffer<Index> weights_[2];     ///< of each row: the images that it stands for
+  DeviceBuffer<Index> weights_[2];     ///< of each row: the images that it represents
   DeviceBuffer<std::uint8_t> states_;  ///< ImageState::Kind, by image
   DeviceBuffer<std::uint8_t> unsure_;  ///< by image, with `merge`: whether it may be all zero in the given order
   DeviceBuffer<Index> overflow_at_;    ///< by image, the first layer with a sum that is not finite

@@ -10,22 +10,22 @@ namespace spdnn::cuda {
 struct alignas(16) Duplicate {
   Index image;         ///< kNoImage: none
   Index duplicate_of;  ///< the image that it is equal to
-  Index layer;         ///< the first one that it is not computed in
+  Index layer;         ///< the first layer that does not compute it
 };
 inline constexpr Index kNoImage = 0xffffffff;
 
 /// How far an image was computed separately.
 struct alignas(8) Ending {
   Index owner;  ///< the image that it became a duplicate of, or itself
-  Index layer;  ///< the first one that it was not computed in, or after which it was all zero; otherwise the depth
+  Index layer;  ///< the first layer that did not compute it, or after which it was all zero; otherwise the depth
 };
 
-/// The pass `identical` where the host does not know how many rows there are, as kernels take it;
-/// retire/offered_duplicates.cuh says how it works. `list` is null where the pass is off.
+/// Arguments of kernels for the pass `identical` if the host does not know the number of rows;
+/// retire/offered_duplicates.cuh describes the algorithm. `list` is null if the pass is off.
 struct DuplicateSearch {
   unsigned long long* tables[2];  ///< by side (engines may move rows to and fro): 2 row_mask + 2 keys
   std::uint32_t* hashes[2];       ///< by side and row
-  std::uint32_t row_mask;         ///< the bits that numbers of rows take
+  std::uint32_t row_mask;         ///< the width of row numbers in bits
   Duplicate* list;
   unsigned long long* listed;  ///< entries of the list; the higher half is the engine's
   Index* duplicates;           ///< among these
@@ -35,7 +35,7 @@ struct DuplicateSearch {
   Index zero_words;            ///< 32-bit words per layer
 };
 
-/// How large the arrays of a search are. Computed without CUDA: the emulated tests call it as the engines do.
+/// Sizes of the arrays of a search. Computed without CUDA: the emulated tests call it as the engines do.
 struct DuplicateSearchSizes {
   std::uint32_t row_mask = 0;
   Index zero_layers = 0;

@@ -1,17 +1,17 @@
 #pragma once
 
 // The pass `identical` in kernels that run many layers: images with equal rows become one image where rows pass from
-// one launch to the next, and nothing waits for anything.
+// one launch to the next, without synchronisation.
 //
-// A row that is written for the next launch is *offered*: its hash is kept, and the table entry that the hash names
-// takes the row's key, unless it has a larger one. When the next launch reads the row, an entry with the key of another
-// row of equal hash bits makes that one its *candidate*, with which it is compared in full. The row of the largest key
-// finds itself: so a row that others become duplicates of is never a duplicate, and of equal rows one remains. Rows
-// whose entry belongs to rows of another hash are not looked at this time. Cost: one or two multiplications per
-// activation that is written, one atomic per row, and two dependent reads from L2 per row that is read.
+// A row that is written for the next launch is *offered*: its hash is kept, and the hash's table entry is set to the
+// row's key, unless it has a larger one. When the next launch reads the row and the entry has the key of another row of
+// equal hash bits, that row is its *candidate*, with which it is compared in full. The row with the largest key finds
+// itself: so an owner is never a duplicate, and one of several equal rows remains. Rows whose entry belongs to rows of
+// another hash are skipped. Cost: one or two multiplications per activation that is written, one atomic per row, and
+// two dependent reads from L2 per row that is read.
 //
-// In the end the last block goes through the list of duplicates: each becomes what its owner has become, and counts as
-// alive as long as its owner does.
+// At the end the last block processes the list of duplicates: each gets the final state of its owner, and counts as
+// alive while its owner does.
 
 #include <cuda_runtime_api.h>
 
@@ -19,8 +19,8 @@
 
 namespace spdnn::cuda {
 
-/// One activation's share of its row's hash. Shares are added up, in any order. Rounded activations differ in their
-/// higher bits: these come first.
+/// One activation's share of its row's hash. Shares are added in any order. Rounded activations differ in their high
+/// bits, which come first.
 __device__ inline std::uint32_t row_hash_share(Index neuron, float y) {
   const std::uint32_t bits = __float_as_uint(y);
   const std::uint32_t x = (__funnelshift_l(bits, bits, 16) + neuron * 0x9e3779b1U) * 0x85ebca6bU;
@@ -95,15 +95,15 @@ __device__ std::uint32_t differing_rows(const float* rows, std::size_t stride, I
   return differing;
 }
 
-/// Takes entries of the list for a warp's `rows`; lane 0 has the first one's number. Where there is but one search, it
-/// may do so for all candidates before they are compared, so that nobody waits; as many as there are images are too few
-/// for the candidates of several.
+/// Takes entries of the list for a warp's `rows`; lane 0 has the first one's number. With a single search, it may do so
+/// for all candidates before they are compared, to avoid waiting; for several searches, a list with one entry per image
+/// would be too short.
 __device__ inline unsigned long long take_entries(const DuplicateSearch& search, std::uint32_t rows) {
   if (threadIdx.x % 32 != 0) return 0;
   return atomicAdd(search.listed, static_cast<unsigned long long>(__popc(rows)));
 }
 
-/// Fills the entries of a warp's `rows`: those that turned out to be `duplicates` are so from `layer` on. `image` and
+/// Fills the entries of a warp's `rows`: the `duplicates` among them are not computed from `layer` on. `image` and
 /// `owner`: of this lane. `counter`: LayerCount::duplicates of the layer.
 template <class Counter>
 __device__ void list_duplicates(const DuplicateSearch& search, unsigned long long entries, std::uint32_t rows,
@@ -126,12 +126,12 @@ __device__ inline bool bit_of(const std::uint32_t* words, Index image) {
 
 __device__ inline void set_bit(std::uint32_t* words, Index image) { atomicOr(words + image / 32, 1U << (image % 32)); }
 
-/// Notes an image's end, `layer` as in Ending.
+/// Records an image's end, `layer` as in Ending.
 __device__ inline void end_image(const DuplicateSearch& search, Index image, Index layer) {
   search.endings[image] = {image, layer};
 }
 
-/// Notes that an image is all zero after `layer` and is not retired.
+/// Records that an image is all zero after `layer` and is not retired.
 __device__ inline void mark_zero_at_layer(const DuplicateSearch& search, Index image, Index layer) {
   set_bit(search.zero_at + std::size_t{layer} * search.zero_words, image);
 }
@@ -142,8 +142,8 @@ __device__ inline Ending ending_of(const DuplicateSearch& search, Index image) {
 }
 
 /// Retires the images of the list's first `entries`, once all blocks are done: by the threads of one block. `by_layer`:
-/// LayerCount::duplicates is the change, from one layer to the next, of how many duplicates are alive. Not inlined, for
-/// the sake of registers.
+/// LayerCount::duplicates is the change, from one layer to the next, of the number of living duplicates. Not inlined,
+/// to save registers.
 template <class LayerCount>
 __device__ __noinline__ void retire_duplicates(const DuplicateSearch& search, Index entries, Index depth,
                                                LayerCount* by_layer, std::uint32_t* categories,

@@ -20,7 +20,7 @@ class DuplicateBuffers {
   std::size_t zero_bytes() const { return on_ ? sizes_.zero_bytes() : 0; }
   /// `tables`: on an 8-byte bound. The engine clears `listed` and `duplicates` before each run, too.
   DuplicateSearch view(std::byte* tables, std::byte* zero_at, unsigned long long* listed, Index* duplicates) const;
-  /// Waits: the images in the first `entries` of the list, each with the one that it is a duplicate of, which is none.
+  /// Waits: the images in the first `entries` of the list, each with its owner, which is not a duplicate.
   std::map<Index, Index> owners(Index entries, cudaStream_t stream) const;
 
   static std::size_t device_bytes(const Plan& plan, Index images, Index sides);

@@ -1,6 +1,6 @@
 #pragma once
 
-// What engines that retire images on the device bring back, as the host's Outcome has it.
+// Converts the results of engines that retire images on the device to an Outcome.
 
 #include <bit>
 #include <cstdint>
@@ -21,7 +21,7 @@ inline std::vector<Index> images_of(const std::uint32_t* words, Index images) {
 
 /// Appends what the kernels counted by layer: `live` images among the active, `saturated` of these retired at the
 /// cap, where they stay alive, and by how much the number of `duplicates` of images that are alive changes (unsigned).
-/// Nothing was counted, as nothing was computed, from layer `counted` on.
+/// From layer `counted` on, nothing was computed or counted.
 template <class LayerCount>
 void add_layer_counts(const LayerCount* counts, Index counted, Index depth, Outcome& outcome) {
   outcome.alive.reserve(depth);

@@ -146,7 +146,7 @@ __global__ void compare_by_image_kernel(const Stored* y, Index neurons, Index* h
   if (__syncthreads_or(differs) != 0 && threadIdx.x == 0) heads[blockIdx.x] = blockIdx.x;
 }
 
-/// Threads of one image in several blocks may all find a difference, and write the same.
+/// Several threads of one image may find a difference; all write the same value.
 template <class Stored>
 __global__ void compare_by_neuron_kernel(const Stored* y, Index images, Index neurons, Index* heads) {
   const std::size_t image = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
@@ -159,7 +159,7 @@ __global__ void compare_by_neuron_kernel(const Stored* y, Index images, Index ne
   }
 }
 
-/// Enough blocks in y to fill the device, few enough that each thread has a stretch of neurons.
+/// Enough blocks in y to fill the device, few enough that each thread processes several neurons.
 dim3 strips(Index images, Index neurons) {
   return {blocks_for(images, kBlock), std::clamp(neurons / kNeuronsPerThread, 1U, kMaxGridY)};
 }

@@ -6,18 +6,18 @@
 
 #include "engines/cuda/layers/layer.hpp"
 
-/// Kernels that every variant shares: what follows the product, on activations held densely. Launches only; nothing
+/// Kernels shared by all variants: the operations after the product, on dense activations. They only launch; nothing
 /// here allocates or waits.
 namespace spdnn::cuda {
 
-/// What the activations of one image look like, OR-ed together over its neurons.
+/// Properties of an image's activations, OR-ed over its neurons.
 inline constexpr std::uint32_t kLives = 1;    ///< some activation is not zero in the given order of summation
 inline constexpr std::uint32_t kMayLive = 2;  ///< some activation may be above zero in the given order of summation
 inline constexpr std::uint32_t kMayMiss = 4;  ///< some activation may be below the cap in the given order of summation
 inline constexpr std::uint32_t kOverflowed = 8;  ///< some sum is infinite or NaN, where that is watched
 
 /// Flags of activation y, made of z + bias = `sum`. `bound` is the plan's error bound of the layer, 0 without `merge`:
-/// then activations are what the given order yields and speak for themselves.
+/// then activations are exactly those of the given order.
 SPDNN_HOST_DEVICE inline std::uint32_t flags_of(float y, float sum, float cap, float bound) {
   if (bound == 0.0F) return (y != 0.0F ? kLives : 0) | (y != 0.0F ? kMayLive : 0) | (y < cap ? kMayMiss : 0);
   const std::uint32_t lives = sum > bound ? kLives : 0;
@@ -25,8 +25,8 @@ SPDNN_HOST_DEVICE inline std::uint32_t flags_of(float y, float sum, float cap, f
 }
 
 /// y = activation(z) for a layer's products of `images` images, and each image's flags. In place where y == z.
-/// Reads and writes each activation once. Flags are of activations before they are rounded to what is stored. Like the
-/// functions below it, there for Stored = float and __half.
+/// Reads and writes each activation once. Flags describe activations before rounding to Stored. Instantiated, like the
+/// functions below, for Stored = float and __half.
 template <class Stored>
 void activate(Layout layout, const Stored* z, Stored* y, Index images, const DeviceLayer& layer, Activation activation,
               float error_bound, std::uint32_t* flags, cudaStream_t stream);

@@ -5,10 +5,10 @@
 #include "engines/cuda/layers/layer.hpp"
 #include "engines/cuda/retire/row_kernels.hpp"
 
-/// What the kernels of row_kernels.cu and spgemm/kernels.cu do to each stored activation.
+/// The operation of row_kernels.cu and spgemm/kernels.cu on each stored activation.
 namespace spdnn::cuda {
 
-/// Turns what is stored at a neuron into the new activation and its flags. Watched: notes sums that are not finite,
+/// Turns the stored sum of a neuron into the new activation and its flags. Watched: records sums that are not finite,
 /// which costs registers.
 template <bool kWatched>
 struct Activate {

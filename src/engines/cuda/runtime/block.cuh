@@ -1,6 +1,6 @@
 #pragma once
 
-// What kernels need of the device that no function of CUDA gives them. tests/emulation has the same for the CPU.
+// Device primitives that CUDA's headers lack. tests/emulation has versions for the CPU.
 
 #include <cuda_runtime_api.h>
 
@@ -11,19 +11,19 @@
 
 namespace spdnn::cuda {
 
-/// The shared memory that a launch asks for beside a kernel's variables.
+/// The dynamic shared memory of a launch.
 template <class T>
 __device__ T* dynamic_shared() {
   extern __shared__ uint4 block_dynamic_memory[];
   return reinterpret_cast<T*>(block_dynamic_memory);
 }
 
-/// A barrier of the first `count` threads that come to it, whole warps; `id`: 1 .. 15, 0 is __syncthreads().
+/// A barrier for `count` threads, in whole warps; `id`: 1 .. 15, 0 is __syncthreads().
 __device__ inline void sync_threads(Index id, Index count) {
   asm volatile("bar.sync %0, %1;" ::"r"(id), "r"(count) : "memory");
 }
 
-/// What other blocks wrote before they stored a value by store_release() is seen after it has been loaded.
+/// Loads a value stored by store_release(): then the other block's earlier writes are visible.
 __device__ inline Index load_acquire(const Index* from) {
   Index value = 0;
   asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(from) : "memory");
@@ -33,7 +33,7 @@ __device__ inline void store_release(Index* to, Index value) {
   asm volatile("st.release.gpu.global.u32 [%0], %1;" ::"l"(to), "r"(value) : "memory");
 }
 
-/// Reads 16 bytes that nobody writes, without a place in L1 for them, and not later than the source says.
+/// Reads 16 constant bytes without allocating them in L1. The compiler may not delay the load.
 template <class T>
 __device__ T read_past_l1(const T* from) {
   uint4 v;
@@ -43,7 +43,8 @@ __device__ T read_past_l1(const T* from) {
   return std::bit_cast<T>(v);
 }
 
-/// Adds as one of many: what others did before they added is seen by who finds their sum.
+/// An atomic addition with acquire and release order: whoever reads the sum sees the earlier writes of those that
+/// added.
 __device__ inline unsigned long long add_acq_rel(unsigned long long* to, unsigned long long value) {
   unsigned long long before = 0;
   asm volatile("atom.acq_rel.gpu.global.add.u64 %0, [%1], %2;" : "=l"(before) : "l"(to), "l"(value) : "memory");
@@ -56,8 +57,8 @@ __device__ inline void delay(Index cycles) {
   while (static_cast<Index>(clock() - begin) < cycles) continue;
 }
 
-/// Copies 4, 8 or 16 bytes beside what the thread goes on with; they are there after async_copy_wait(), for the block
-/// after a barrier, too.
+/// Copies 4, 8 or 16 bytes asynchronously; visible to the thread after async_copy_wait(), to the block after a barrier,
+/// too.
 template <int kBytes>
 __device__ void async_copy(void* shared, const void* global) {
   asm volatile(
@@ -68,7 +69,7 @@ __device__ inline void async_copy_wait() { asm volatile("cp.async.wait_all;" :::
 
 /// The copies since the last call become a group, which may be empty.
 __device__ inline void async_copy_commit() { asm volatile("cp.async.commit_group;" ::: "memory"); }
-/// Waits for the thread's groups but the last kBut.
+/// Waits for all groups of the thread except the last kBut.
 template <unsigned kBut>
 __device__ void async_copy_wait() {
   asm volatile("cp.async.wait_group %0;" ::"n"(kBut) : "memory");

@@ -8,9 +8,9 @@
 
 namespace spdnn::cuda {
 
-/// Device memory for `size` values of T from the device's stream-ordered pool: taken and returned in the order of
-/// `stream`, which must outlive the buffer. Not initialised. Freed memory stays in the pool, so that taking it again
-/// costs microseconds and no synchronisation.
+/// Device memory for `size` values of T from the device's stream-ordered pool: allocated and freed in the order of
+/// `stream`, which must outlive the buffer. Not initialised. Freed memory stays in the pool, so that allocating it
+/// again costs microseconds and no synchronisation.
 template <class T>
 class DeviceBuffer {
  public:
@@ -37,7 +37,7 @@ class DeviceBuffer {
   std::size_t bytes() const { return size_ * sizeof(T); }
   bool empty() const { return size_ == 0; }
 
-  /// Room for `size` values at least; the contents are lost where it must grow. The old memory is returned first.
+  /// Ensures room for `size` values; growing discards the contents and frees the old memory first.
   void reserve(std::size_t size, cudaStream_t stream) {
     if (size <= size_) return;
     *this = DeviceBuffer();

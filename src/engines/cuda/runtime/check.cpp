@@ -21,7 +21,7 @@ template <class Failure = DeviceError>
 [[noreturn]] void fail_out_of_memory(SourceLocation where) {
   std::size_t free_bytes = 0;
   std::size_t total_bytes = 0;
-  cudaGetLastError();  // an allocation that failed is no reason for the next call to fail
+  cudaGetLastError();  // clears the error of a failed allocation, so that the next call does not report it
   if (cudaMemGetInfo(&free_bytes, &total_bytes) != cudaSuccess) fail<OutOfMemory>("out of device memory", where);
   fail<OutOfMemory>(
       fmt::format("out of device memory: {:.1f} of {:.1f} GiB are free; a smaller batch takes less",

@@ -6,7 +6,7 @@
 
 namespace spdnn::cuda {
 
-/// Where a call stands, as std::source_location would say, which clang-tidy 14 cannot read.
+/// The place of a call. std::source_location would do, but clang-tidy 14 cannot parse it.
 struct SourceLocation {
   const char* file;
   int line;
@@ -15,13 +15,13 @@ struct SourceLocation {
   }
 };
 
-/// Turn a failed call into a DeviceError that names the reason and the place. Out of memory, no driver, no device and a
-/// device this build has no code for get messages that say what to do. Success costs one comparison.
+/// Turn a failed call into a DeviceError that names the reason and the place. Out of memory, no driver, no device and
+/// an unsupported device have messages with a remedy. Success costs one comparison.
 void check(cudaError_t status, SourceLocation where = SourceLocation::current());
 void check(cusparseStatus_t status, SourceLocation where = SourceLocation::current());
 void check(cublasStatus_t status, SourceLocation where = SourceLocation::current());
 
-/// After a kernel launch: reports a launch that could not start.
+/// After a kernel launch: reports a failed launch.
 inline void check_launch(SourceLocation where = SourceLocation::current()) { check(cudaGetLastError(), where); }
 
 }  // namespace spdnn::cuda

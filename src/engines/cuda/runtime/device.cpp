@@ -1,4 +1,4 @@
-// The choice of the device, what it is, and how much of its memory may be used.
+// Selects the device, reads its properties, and computes the memory budget.
 
 #include "engines/cuda/runtime/device.hpp"
 
@@ -34,7 +34,7 @@ std::string built_for() {
   return text;
 }
 
-/// Selects the device for the calling thread and puts the earlier choice back.
+/// Selects the device for the calling thread and restores the earlier choice.
 class ScopedDevice {
  public:
   explicit ScopedDevice(int ordinal) {
@@ -151,7 +151,7 @@ void start_up(int ordinal) {
     const Staging page_locked;
     check(cudaStreamSynchronize(stream));
   } catch (const Error&) {
-    cudaGetLastError();  // the first engine will meet the same
+    cudaGetLastError();  // the first engine will get the same error
   }
 }
 

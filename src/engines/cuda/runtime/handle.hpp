@@ -21,7 +21,7 @@ class Handle {
   Handle& operator=(const Handle&) = delete;
   ~Handle() { release(); }
 
-  /// Where a creating call writes the new resource; the earlier one is destroyed first.
+  /// The pointer to pass to the call that creates the resource; an earlier one is destroyed first.
   T* out() {
     release();
     return &resource_;
@@ -48,7 +48,7 @@ using DenseMatrix = Handle<cusparseDnMatDescr_t, cusparseDestroyDnMat>;
 using SpgemmState = Handle<cusparseSpGEMMDescr_t, cusparseSpGEMM_destroyDescr>;
 using BlasContext = Handle<cublasHandle_t, cublasDestroy>;
 
-/// A stream of its own, unordered with the default stream.
+/// A new stream, unordered with the default stream.
 inline Stream make_stream() {
   Stream stream;
   check(cudaStreamCreateWithFlags(stream.out(), cudaStreamNonBlocking));

@@ -11,7 +11,7 @@ namespace spdnn::cuda {
 
 namespace {
 
-/// PCIe takes several times what one core copies.
+/// PCIe is several times as fast as one core's copying.
 void parallel_copy(std::byte* to, const std::byte* from, std::size_t bytes) {
   constexpr std::size_t kWorthAThread = std::size_t{1} << 19U;
   const std::size_t parts = std::clamp<std::size_t>(bytes / kWorthAThread, 1, static_cast<std::size_t>(host_threads()));
@@ -22,13 +22,13 @@ void parallel_copy(std::byte* to, const std::byte* from, std::size_t bytes) {
 
 }  // namespace
 
-/// Pieces that no Staging has at the moment.
+/// Pieces that no Staging uses at the moment.
 struct Staging::Idle {
   std::mutex mutex;
   std::list<Pieces> pieces;
 };
 
-/// Never destroyed: when the process ends, CUDA may be gone before, and takes the pieces with it.
+/// Never destroyed: at the end of the process CUDA may be shut down first, which frees the pieces.
 Staging::Idle& Staging::idle() {
   static Idle* const all = new Idle;
   return *all;
@@ -46,7 +46,7 @@ Staging::Staging() {
 
 Staging::~Staging() {
   for (const Event& event : copied_)
-    if (event) cudaEventSynchronize(event);  // the next may write where copies read from only when they are done
+    if (event) cudaEventSynchronize(event);  // the next owner may overwrite a piece only after its copies
   const std::lock_guard lock(idle().mutex);
   idle().pieces.splice(idle().pieces.begin(), pieces_);
 }

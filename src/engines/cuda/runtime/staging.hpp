@@ -13,12 +13,12 @@ namespace spdnn::cuda {
 
 /// Copies host memory of any size to the device through a ring of page-locked buffers: one is filled by all host
 /// threads while others are on their way. Returns when the last piece is enqueued; the source may be reused then.
-/// Page-locking takes several times as long as copying: the buffers are the process's, locked by the first to need them
-/// and lent to one Staging after another.
+/// Page-locking takes several times as long as copying, so the buffers belong to the process: the first Staging locks
+/// them, later ones reuse them.
 class Staging {
  public:
-  /// Large enough that copying a piece takes many times as long as starting the threads on it and seeing it copied.
-  /// Four pieces keep the way to the device full when one of them takes longer to fill; with two it is not.
+  /// Large enough that copying a piece takes much longer than starting its threads and synchronising. Four pieces keep
+  /// the link busy when one of them takes longer to fill; two do not.
   static constexpr std::size_t kPieceBytes = std::size_t{8} << 20U;
   static constexpr std::size_t kPieceCount = 4;
 
@@ -28,9 +28,9 @@ class Staging {
   Staging& operator=(const Staging&) = delete;
 
   void copy(void* device, const void* host, std::size_t bytes, cudaStream_t stream);
-  /// What `fill` writes in place: at most kPieceBytes.
+  /// Lets `fill` write the data in place: at most kPieceBytes.
   void put(void* device, std::size_t bytes, const std::function<void(std::byte*)>& fill, cudaStream_t stream);
-  /// `to` becomes a copy of `from`, a vector or an Array; its old memory is returned first.
+  /// Makes `to` a copy of `from`, a vector or an Array; frees its old memory first.
   template <class T, class Values>
   void upload(DeviceBuffer<T>& to, const Values& from, cudaStream_t stream) {
     static_assert(std::is_same_v<std::remove_cvref_t<decltype(*from.data())>, T>);

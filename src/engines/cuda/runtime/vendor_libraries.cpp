@@ -1,7 +1,7 @@
 // The functions of cuSPARSE and cuBLAS that the engines call, defined here under their own names: each forwards to the
-// library, which is opened at the first call. Linked as usual, the two libraries would be loaded at every start of the
-// program, 600 MB of them, though few runs use them. What a function takes and does is in the vendor's headers, which
-// the compiler checks these definitions against.
+// library, which is opened at the first call. Linked as usual, the two libraries, 600 MB, would be loaded at every
+// start of the program, though few runs use them. The vendor's headers document the functions, and the compiler checks
+// these definitions against them.
 
 #include <fmt/format.h>
 
