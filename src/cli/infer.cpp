@@ -15,7 +15,7 @@
 #include "core/system/exit_code.hpp"
 #include "core/system/stopwatch.hpp"
 #include "core/text/message.hpp"
-#include "inference/network/inference_on_ranks.hpp"
+#include "inference/ranks/inference_on_ranks.hpp"
 #include "io/models/model_file.hpp"
 #include "spdnn/error.hpp"
 #include "spdnn/inference.hpp"

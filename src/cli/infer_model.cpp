@@ -15,7 +15,7 @@
 #include "core/system/exit_code.hpp"
 #include "core/text/comma_list.hpp"
 #include "core/text/lower_case.hpp"
-#include "inference/model/inference_on_ranks.hpp"
+#include "inference/ranks/inference_on_ranks.hpp"
 #include "spdnn/error.hpp"
 #include "spdnn/model_inference.hpp"
 

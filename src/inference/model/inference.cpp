@@ -9,11 +9,8 @@
 #include "core/system/stopwatch.hpp"
 #include "core/threads/parallel.hpp"
 #include "engines/devices.hpp"
-#include "inference/device/device_monitor.hpp"
-#include "inference/device/device_start.hpp"
 #include "inference/model/accuracy.hpp"
 #include "inference/model/choice.hpp"
-#include "inference/model/inference_on_ranks.hpp"
 #include "inference/model/load.hpp"
 #include "inference/model/on_ranks.hpp"
 #include "inference/model/run.hpp"
@@ -21,7 +18,8 @@
 #include "inference/model/runnable.hpp"
 #include "inference/model/verdict.hpp"
 #include "inference/model/verify.hpp"
-#include "inference/ranks/rank_resources.hpp"
+#include "inference/ranks/inference_on_ranks.hpp"
+#include "inference/ranks/inference_steps.hpp"
 #include "io/arrays/class_names.hpp"
 #include "io/arrays/image_tensor.hpp"
 #include "io/arrays/labels.hpp"
@@ -45,29 +43,20 @@ ModelSpec checked_model(ModelSpec spec) {
   return spec;
 }
 
-void require_before(bool before, const char* what) {
-  if (!before) throw std::logic_error(fmt::format("ModelInference: {}", what));
-}
-
 void check_runnable(const std::string& path, const Model& model) {
   if (const std::string why_not = why_not_runnable(model); !why_not.empty()) throw DataError(path + ": " + why_not);
 }
 
 }  // namespace
 
-class ModelInference::Steps {
+class ModelInference::Steps : public InferenceSteps<ModelSpec, ModelReport> {
  public:
-  Steps(ModelSpec spec, std::unique_ptr<Communicator> own, Communicator* ranks)
-      : own_(std::move(own)),
-        ranks_(ranks != nullptr ? *ranks : *own_),
-        spec_(checked_model(std::move(spec))),
-        start_(may_choose_cuda(engine_request(spec_), model_variants()),
-               device_choice(ranks_.place(), spec_.cuda_device)) {
-    if (!ranks_.is_root()) spec_.progress = {};
-  }
+  Steps(const ModelSpec& spec, std::unique_ptr<Communicator> own, Communicator* ranks)
+      : InferenceSteps(checked_model(spec), std::move(own), ranks,
+                       may_choose_cuda(engine_request(spec), model_variants())) {}
 
   void load() {
-    require_before(stage_ == Stage::begun, "load() is called once");
+    begin_load();
     if (!ranks_.is_root()) return void(stage_ = Stage::loaded);
     const Stopwatch watch;
     Model model = read_model(spec_.path, spec_.shape);
@@ -80,7 +69,7 @@ class ModelInference::Steps {
   }
 
   void load(Model model, const Tensor& images) {
-    require_before(stage_ == Stage::begun, "load() is called once");
+    begin_load();
     const Stopwatch watch;
     model.validate();
     check_runnable(spec_.path.empty() ? "model" : spec_.path, model);
@@ -90,8 +79,7 @@ class ModelInference::Steps {
   }
 
   void plan() {
-    if (stage_ >= Stage::planned) return;
-    require_before(stage_ == Stage::loaded, "plan() comes after load()");
+    if (!begin_plan()) return;
     if (!ranks_.is_root()) return void(stage_ = Stage::planned);
     const Stopwatch watch;
     Model model = *given_;
@@ -105,9 +93,7 @@ class ModelInference::Steps {
   }
 
   void run() {
-    require_before(stage_ >= Stage::planned, "run() comes after plan()");
-    start_.wait();
-    report_.seconds.start = start_.seconds();
+    begin_run();
     if (ranks_.is_root()) prepare();
     const Stopwatch watch;
     order_ = share_order(ranks_, order_);
@@ -120,17 +106,13 @@ class ModelInference::Steps {
   }
 
   void verify() {
-    require_before(stage_ == Stage::run, "verify() comes after run()");
+    require(stage_ == Stage::run, "verify() comes after run()");
     if (ranks_.is_root()) judge();
     if (spec_.compare) compare_without_rewrites();
     if (below_fp32(order_.precision)) compare_with_fp32();
   }
 
-  const ModelReport& report() const { return report_; }
-
  private:
-  enum class Stage { begun, loaded, planned, run };
-
   /// What all ranks are to do, and what the report says of it.
   void prepare() {
     const Chosen chosen = chosen_for(spec_, *run_);
@@ -141,7 +123,7 @@ class ModelInference::Steps {
     describe_engine(chosen.engine, *run_, chosen.options, spec_, report_);
     order_ = chosen.order;
     if (spec_.compare) compared_order_ = chosen_for(without_rewrites(), *given_).order;
-    if (spec_.device_state && report_.device == Device::cuda) monitor_ = monitor_of(start_.device(), ranks_.is_alone());
+    begin_monitoring();
   }
 
   /// The engine for a model, and how it runs.
@@ -273,8 +255,7 @@ class ModelInference::Steps {
 
   void conclude(RankedModelResult all) {
     record_run(std::move(all), *run_, spec_, report_);
-    report_.seconds.total = since_start_.seconds();
-    if (monitor_) report_.device_state = monitor_->state();
+    record_end();
     report_.verdict = {Verdict::Status::unverified, "nothing: verifying was not asked for"};
   }
 
@@ -314,12 +295,6 @@ class ModelInference::Steps {
     return chosen_for(second, *run_).order;
   }
 
-  const std::unique_ptr<Communicator> own_;  ///< of a single process
-  Communicator& ranks_;
-  Stopwatch since_start_;
-  ModelSpec spec_;
-  DeviceStart start_;
-  Stage stage_ = Stage::begun;
   std::shared_ptr<const Model> run_;  ///< what the engine runs; the root's until it is shared
   ModelOrder order_;
   Tensor mine_;  ///< this rank's images
@@ -329,11 +304,9 @@ class ModelInference::Steps {
   std::vector<Index> labels_;
   std::optional<Tensor> expected_;
   ModelOrder compared_order_;  ///< with `compare`
-  std::unique_ptr<DeviceMonitor> monitor_;
-  ModelReport report_;
 };
 
-ModelInference::ModelInference(ModelSpec spec) : steps_(std::make_unique<Steps>(std::move(spec), alone(), nullptr)) {}
+ModelInference::ModelInference(ModelSpec spec) : steps_(std::make_unique<Steps>(spec, alone(), nullptr)) {}
 ModelInference::ModelInference(std::unique_ptr<Steps> steps) : steps_(std::move(steps)) {}
 ModelInference::~ModelInference() = default;
 
@@ -344,7 +317,7 @@ void ModelInference::run() { steps_->run(); }
 void ModelInference::verify() { steps_->verify(); }
 const ModelReport& ModelInference::report() const { return steps_->report(); }
 
-ModelInferenceOnRanks::ModelInferenceOnRanks(ModelSpec spec, Communicator& ranks)
-    : ModelInference(std::make_unique<Steps>(std::move(spec), nullptr, &ranks)) {}
+ModelInferenceOnRanks::ModelInferenceOnRanks(const ModelSpec& spec, Communicator& ranks)
+    : ModelInference(std::make_unique<Steps>(spec, nullptr, &ranks)) {}
 
 }  // namespace spdnn

@@ -13,11 +13,11 @@
 #include "cluster/together.hpp"
 #include "core/threads/parallel.hpp"
 #include "engines/devices.hpp"
-#include "inference/network/inference_on_ranks.hpp"
 #include "inference/network/memory_estimate.hpp"
 #include "inference/network/planned_network.hpp"
 #include "inference/network/run_report.hpp"
 #include "inference/network/steps.hpp"
+#include "inference/ranks/inference_on_ranks.hpp"
 #include "inference/ranks/rank_resources.hpp"
 #include "inference/ranks/read_on_ranks.hpp"
 #include "inference/run/activations.hpp"
@@ -66,23 +66,19 @@ InferenceSpec checked_spec(InferenceSpec spec, bool is_root) {
   return spec;
 }
 
-void require(bool before, const char* what) {
-  if (!before) throw std::logic_error(fmt::format("Inference: {}", what));
+/// Whether CUDA may plan or run.
+bool needs_cuda(const InferenceSpec& spec) {
+  return may_choose_cuda(engine_request(spec), variants()) || spec.plan_device == Device::cuda;
 }
 
 }  // namespace
 
-Inference::Steps::Steps(InferenceSpec spec, std::unique_ptr<Communicator> own, Communicator* ranks)
-    : own_(std::move(own)),
-      ranks_(ranks != nullptr ? *ranks : *own_),
-      spec_(checked_spec(std::move(spec), ranks_.is_root())),
-      start_(may_choose_cuda(engine_request(spec_), variants()) || spec_.plan_device == Device::cuda,
-             device_choice(ranks_.place(), spec_.cuda_device)) {
-  if (!ranks_.is_root()) spec_.progress = {};
-}
+Inference::Steps::Steps(const InferenceSpec& spec, std::unique_ptr<Communicator> own, Communicator* ranks)
+    : InferenceSteps(checked_spec(spec, ranks == nullptr || ranks->is_root()), std::move(own), ranks,
+                     needs_cuda(spec)) {}
 
 void Inference::Steps::load() {
-  require(stage_ == Stage::begun, "load() is called once");
+  begin_load();
   if (ranks_.is_root()) {
     use_checkpoint_passes();
     read();
@@ -93,7 +89,7 @@ void Inference::Steps::load() {
 }
 
 void Inference::Steps::load(Network network, ImageSet images) {
-  require(stage_ == Stage::begun, "load() is called once");
+  begin_load();
   const Stopwatch watch;
   network.validate();
   use_checkpoint_passes();
@@ -104,7 +100,7 @@ void Inference::Steps::load(Network network, ImageSet images) {
 }
 
 void Inference::Steps::load(const PlannedNetwork& planned, ImageSet images) {
-  require(stage_ == Stage::begun, "load() is called once");
+  begin_load();
   const Stopwatch watch;
   const PlannedNetwork::Contents& contents = *planned.contents_;
   if (spec_.activations) require_exact_activations(contents.plan.passes);
@@ -118,16 +114,13 @@ void Inference::Steps::load(const PlannedNetwork& planned, ImageSet images) {
 }
 
 void Inference::Steps::plan() {
-  if (stage_ >= Stage::planned) return;
-  require(stage_ == Stage::loaded, "plan() comes after load()");
+  if (!begin_plan()) return;
   if (ranks_.is_root() && !plan_is_there_) make();
   stage_ = Stage::planned;
 }
 
 void Inference::Steps::run() {
-  require(stage_ >= Stage::planned, "run() comes after plan()");
-  start_.wait();
-  report_.seconds.start = start_.seconds();
+  begin_run();
   if (ranks_.is_root()) prepare();
   const Stopwatch watch;
   order_ = share_orders(ranks_, {order_}).front();
@@ -148,8 +141,6 @@ void Inference::Steps::verify() {
   if (spec_.compare) compare_with_dead(mine);
   if (below_fp32(order_.precision)) compare_with_fp32(mine);
 }
-
-const Report& Inference::Steps::report() const { return report_; }
 
 void Inference::Steps::take_images(ImageSet images, Index inputs) {
   images.validate();
@@ -281,7 +272,7 @@ void Inference::Steps::prepare() {
   check_second_runs(choice);
   describe(plan_, images_.facts().images, choice, spec_, report_);
   if (plan_was_stored_) report_.notes.emplace_back("the plan was stored with the network");
-  if (spec_.device_state && report_.device == Device::cuda) monitor_ = monitor_of(start_.device(), ranks_.is_alone());
+  begin_monitoring();
   if (planned_on_cuda_) report_.notes.emplace_back(kPlannedOnCuda);
   report_.notes.insert(report_.notes.end(), reader_notes_.begin(), reader_notes_.end());
 }
@@ -330,14 +321,13 @@ void Inference::Steps::conclude(RankedResult result) {
   std::optional<CsrMatrix>& activations = result.result.outcome.activations;
   if (activations) activations = given_activations(*activations, ran);
   record_run(std::move(result), report_);
-  report_.seconds.total = since_start_.seconds();
-  if (monitor_) report_.device_state = monitor_->state();
+  record_end();
   report_.empty_images = images_.empty();
   report_.computed_edges = computed_edges(ran, report_.outcome, images_.facts().images - report_.empty_images);
   report_.verdict = unverified(report_.outcome.categories, "verifying was not asked for");
 }
 
-Inference::Inference(InferenceSpec spec) : steps_(std::make_unique<Steps>(std::move(spec), alone(), nullptr)) {}
+Inference::Inference(InferenceSpec spec) : steps_(std::make_unique<Steps>(spec, alone(), nullptr)) {}
 Inference::Inference(std::unique_ptr<Steps> steps) : steps_(std::move(steps)) {}
 Inference::~Inference() = default;
 
@@ -349,7 +339,7 @@ void Inference::run() { steps_->run(); }
 void Inference::verify() { steps_->verify(); }
 const Report& Inference::report() const { return steps_->report(); }
 
-InferenceOnRanks::InferenceOnRanks(InferenceSpec spec, Communicator& ranks)
-    : Inference(std::make_unique<Steps>(std::move(spec), nullptr, &ranks)) {}
+InferenceOnRanks::InferenceOnRanks(const InferenceSpec& spec, Communicator& ranks)
+    : Inference(std::make_unique<Steps>(spec, nullptr, &ranks)) {}
 
 }  // namespace spdnn

@@ -6,16 +6,12 @@
 #include <string>
 #include <vector>
 
-#include "cluster/communicator.hpp"
-#include "core/system/stopwatch.hpp"
 #include "inference/checkpoint/checkpoint.hpp"
 #include "inference/checkpoint/keeper.hpp"
-#include "inference/device/device_monitor.hpp"
-#include "inference/device/device_start.hpp"
-#include "inference/device/engine_choice.hpp"
 #include "inference/network/input_images.hpp"
 #include "inference/network/streaming.hpp"
 #include "inference/network/verify.hpp"
+#include "inference/ranks/inference_steps.hpp"
 #include "inference/ranks/run_images.hpp"
 #include "inference/ranks/run_on_ranks.hpp"
 #include "inference/run/run.hpp"
@@ -25,9 +21,9 @@ namespace spdnn {
 
 /// What one run does, from the specification to the report. Its members are defined in inference.cpp, those of a run
 /// that may be stopped in run_in_parts.cpp, and those that look at the result again in second_runs.cpp.
-class Inference::Steps {
+class Inference::Steps : public InferenceSteps<InferenceSpec, Report> {
  public:
-  Steps(InferenceSpec spec, std::unique_ptr<Communicator> own, Communicator* ranks);
+  Steps(const InferenceSpec& spec, std::unique_ptr<Communicator> own, Communicator* ranks);
 
   void load();
   void load(Network network, ImageSet images);
@@ -35,11 +31,8 @@ class Inference::Steps {
   void plan();
   void run();
   void verify();
-  const Report& report() const;
 
  private:
-  enum class Stage { begun, loaded, planned, run };
-
   /// Of a network in memory, which is there already.
   void take_images(ImageSet images, Index inputs);
 
@@ -135,24 +128,16 @@ class Inference::Steps {
   /// Compares the categories of a run below fp32 with those of the same run in fp32.
   void compare_with_fp32(const std::vector<Work>& mine);
 
-  const std::unique_ptr<Communicator> own_;  ///< of a single process
-  Communicator& ranks_;
-  InferenceSpec spec_;
-  const Stopwatch since_start_;
-  DeviceStart start_;
-  Stage stage_ = Stage::begun;
   Plan plan_;  ///< the root's until it is shared
   RunOrder order_;
   RunImages images_;
   // On the root only:
-  Report report_;
   Truth truth_;
   SomeImages input_images_;  ///< of several ranks, if any are to be recomputed
   std::optional<Network> network_;
   std::optional<GivenStream> stream_;  ///< in place of `network_`, where that does not fit into memory
   Plan dead_;                          ///< with `compare`: what the second run runs
   RunOrder dead_order_;
-  std::unique_ptr<DeviceMonitor> monitor_;
   std::vector<std::string> reader_notes_;
   bool official_network_ = false;  ///< by its digest, or that of the stored plan's file
   bool plan_is_there_ = false;     ///< before plan()

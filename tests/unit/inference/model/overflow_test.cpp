@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "engines/model_engine.hpp"
-#include "inference/model/inference_on_ranks.hpp"
+#include "inference/ranks/inference_on_ranks.hpp"
 #include "model/graph/magnitudes.hpp"
 #include "model/oracle/evaluate.hpp"
 #include "spdnn/model_inference.hpp"

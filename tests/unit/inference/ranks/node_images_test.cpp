@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "cluster/together.hpp"
-#include "inference/network/inference_on_ranks.hpp"
+#include "inference/ranks/inference_on_ranks.hpp"
 #include "spdnn/error.hpp"
 #include "support/battery.hpp"
 #include "support/equal.hpp"

@@ -21,8 +21,8 @@
 #include <vector>
 
 #include "cluster/together.hpp"
-#include "inference/network/inference_on_ranks.hpp"
 #include "inference/network/streaming.hpp"
+#include "inference/ranks/inference_on_ranks.hpp"
 #include "spdnn/error.hpp"
 #include "spdnn/files.hpp"
 #include "support/battery.hpp"

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "cluster/communicator.hpp"
-#include "inference/network/inference_on_ranks.hpp"
+#include "inference/ranks/inference_on_ranks.hpp"
 #include "inference/run/run.hpp"
 #include "io/arrays/activations.hpp"
 #include "io/arrays/npy.hpp"
