@@ -1,22 +1,17 @@
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <memory>
 #include <optional>
 #include <string>
 
 #include "cli/infer_model.hpp"
-#include "cli/on_ranks.hpp"
-#include "cli/result_files.hpp"
 #include "cli/run_steps.hpp"
 #include "cli/signals.hpp"
 #include "cli/specification.hpp"
 #include "cluster/rank_name.hpp"
-#include "core/system/exit_code.hpp"
-#include "core/system/stopwatch.hpp"
-#include "core/text/message.hpp"
 #include "inference/ranks/inference_on_ranks.hpp"
+#include "io/arrays/activations.hpp"
 #include "io/models/model_file.hpp"
+#include "io/networks/text/tsv_writer.hpp"
 #include "spdnn/error.hpp"
 #include "spdnn/inference.hpp"
 
@@ -104,24 +99,18 @@ InferenceSpec inference_spec(const po::variables_map& values) {
   return spec;
 }
 
-int run_on(Communicator& ranks, const InferenceSpec& spec, std::optional<ResultFiles>& files,
-           const StartTimes& start_times) {
-  // Static, so that an error need not wait for a device that is still starting up: main ends without destroying it.
-  static std::optional<InferenceOnRanks> inference;
-  InferenceSpec rest = spec;
-  if (rest.max_time) rest.max_time = std::max(0.0, *rest.max_time - start_times.process.seconds());
-  inference.emplace(rest, ranks);
-  report_errors_at_once();
-  ExitCode code = ExitCode::done;
-  try {
-    code = run_steps(*inference, files, start_times);
-  } catch (const Stopped& stopped) {
-    if (ranks.is_root()) print_message({stopped.what()});
-    return static_cast<int>(ExitCode::stopped);
-  }
-  if (files && !spec.checkpoint.empty()) remove_checkpoint(spec.checkpoint);
-  ranks.barrier();
-  return static_cast<int>(code);
+ResultFiles<Report> network_files(const po::variables_map& values) {
+  std::vector<NamedOutput> checkpoint;
+  if (const auto path = text_of(values, "checkpoint")) checkpoint.push_back({"--checkpoint", *path});
+  const OutputForm form = output_form_of(values, "activations", {OutputForm::npy, OutputForm::npz, OutputForm::tsv});
+  return {{values,
+           {"categories", "activations"},
+           named_inputs(values, {"network", "mnist", "truth", "inputs"}),
+           checkpoint},
+          [form](const Report& report) -> std::vector<RunFiles::Write> {
+            return {[&](AtomicFile& out) { write_tsv_categories(out, report.outcome.categories); },
+                    [&, form](AtomicFile& out) { write_activations(out, report.outcome.activations.value(), form); }};
+          }};
 }
 
 /// UsageError if an option is given that `other` has and `form` has not.
@@ -177,12 +166,9 @@ int infer(const Arguments& arguments) {
   if (runs_model(values)) return infer_model(values, times);
   InferenceSpec spec = inference_spec(values);
   if (!spec.checkpoint.empty()) spec.stop = stop_on_signals();
-  const Stopwatch joining;
-  const std::unique_ptr<Communicator> ranks = join_ranks(values);
-  times.join = ranks->is_alone() ? 0 : joining.seconds();
-  std::optional<ResultFiles> files;
-  if (ranks->is_root()) files.emplace(values);
-  return end_together(*ranks, [&] { return run_on(*ranks, spec, files, times); });
+  return infer_on_ranks<InferenceOnRanks>(values, spec, times, network_files, [&] {
+    if (!spec.checkpoint.empty()) remove_checkpoint(spec.checkpoint);
+  });
 }
 
 }  // namespace spdnn::cli

@@ -3,19 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <memory>
-#include <optional>
+#include <filesystem>
 #include <string>
 #include <vector>
 
-#include "cli/model_files.hpp"
-#include "cli/on_ranks.hpp"
 #include "cli/specification.hpp"
-#include "cluster/rank_name.hpp"
-#include "core/system/exit_code.hpp"
 #include "core/text/comma_list.hpp"
 #include "core/text/lower_case.hpp"
 #include "inference/ranks/inference_on_ranks.hpp"
+#include "io/arrays/answers.hpp"
+#include "io/models/model_file.hpp"
 #include "spdnn/error.hpp"
 #include "spdnn/model_inference.hpp"
 
@@ -79,6 +76,30 @@ ModelSpec spec_of(const po::variables_map& values) {
   spec.rewrites = parse_rewrites(value("rewrite"));
   spec.profile = values.count("profile") != 0;
   return spec;
+}
+
+ResultFiles<ModelReport> model_files(const po::variables_map& values) {
+  std::vector<NamedInput> inputs = named_inputs(values, {"inputs", "model", "labels", "expected", "table", "names"});
+  for (const std::filesystem::path& beside : files_beside(values["model"].as<std::string>()))
+    inputs.push_back({"the graph beside --model", beside});
+  const auto form = [&](const char* option) {
+    return output_form_of(values, option, {OutputForm::npy, OutputForm::csv, OutputForm::txt});
+  };
+  return {{values, {"logits", "predictions"}, inputs},
+          [logits = form("logits"),
+           predictions = form("predictions")](const ModelReport& report) -> std::vector<RunFiles::Write> {
+            return {[&, logits](AtomicFile& out) {
+                      write_logits(out, report.logits, {report.image_files, report.class_names}, logits);
+                    },
+                    [&, predictions](AtomicFile& out) {
+                      write_predictions(out, report.predictions, {report.image_files, report.class_names}, predictions);
+                    }};
+          },
+          [wanted = values.count("predictions") != 0](const ModelReport& report) {
+            if (wanted && report.classes == 0)
+              throw UsageError("--predictions: the model's output is " + shape_text(report.output) +
+                               ", which is not a list of classes");
+          }};
 }
 
 }  // namespace
@@ -149,21 +170,7 @@ CommandForm infer_model_form() {
 }
 
 int infer_model(const po::variables_map& values, StartTimes start_times) {
-  const ModelSpec spec = spec_of(values);
-  const Stopwatch joining;
-  const std::unique_ptr<Communicator> ranks = join_ranks(values);
-  start_times.join = ranks->is_alone() ? 0 : joining.seconds();
-  // Static, as in infer().
-  static std::optional<ModelInferenceOnRanks> inference;
-  inference.emplace(spec, *ranks);
-  std::optional<ModelFiles> files;
-  if (ranks->is_root()) files.emplace(values);
-  report_errors_at_once();
-  return end_together(*ranks, [&] {
-    const ExitCode code = run_steps(*inference, files, start_times);
-    ranks->barrier();
-    return static_cast<int>(code);
-  });
+  return infer_on_ranks<ModelInferenceOnRanks>(values, spec_of(values), start_times, model_files, [] {});
 }
 
 }  // namespace spdnn::cli

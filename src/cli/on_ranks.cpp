@@ -24,18 +24,12 @@ namespace spdnn::cli {
 
 namespace {
 
-/// All values of an option that takes any number of them.
-std::string given_text(const po::variable_value& value) {
-  const auto* const several = boost::any_cast<std::vector<std::string>>(&value.value());
-  return several == nullptr ? value.as<std::string>() : fmt::format("{}", fmt::join(*several, " "));
-}
-
 RunRequest request_of(const po::variables_map& values) {
   const BuildInfo& build = build_info();
   RunRequest request;
   request.program = fmt::format("spdnn {} (commit {}{})", build.version, build.commit, build.dirty ? ", modified" : "");
   for (const auto& [name, value] : values)
-    if (!value.defaulted()) request.options[name] = given_text(value);
+    if (!value.defaulted()) request.options[name] = fmt::format("{}", fmt::join(texts_of(values, name), " "));
   return request;
 }
 

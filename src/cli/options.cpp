@@ -213,7 +213,9 @@ std::optional<std::string> text_of(const po::variables_map& values, const std::s
 }
 
 std::vector<std::string> texts_of(const po::variables_map& values, const std::string& name) {
-  return values.count(name) == 0 ? std::vector<std::string>{} : values[name].as<std::vector<std::string>>();
+  if (values.count(name) == 0) return {};
+  const auto* const several = boost::any_cast<std::vector<std::string>>(&values[name].value());
+  return several != nullptr ? *several : std::vector{values[name].as<std::string>()};
 }
 
 void refuse(const po::variables_map& values, std::initializer_list<const char*> options, const std::string& what) {

@@ -4,9 +4,7 @@
 
 #include <cstdio>
 
-#include "io/arrays/activations.hpp"
 #include "io/networks/outputs.hpp"
-#include "io/networks/text/tsv_writer.hpp"
 #include "spdnn/error.hpp"
 
 namespace spdnn::cli {
@@ -94,38 +92,17 @@ void RunFiles::finish(const std::string& report, const std::function<std::string
   write_to_stdout(json_path_, [&](AtomicFile& out) { out.write(json()); });
 }
 
-namespace {
-
-std::vector<NamedInput> inputs_of_network(const po::variables_map& values) {
+std::vector<NamedInput> named_inputs(const po::variables_map& values, std::initializer_list<const char*> options) {
   std::vector<NamedInput> inputs;
-  for (const char* const option : {"network", "mnist", "truth"})
-    if (const auto path = text_of(values, option)) inputs.push_back({"--" + std::string(option), *path});
-  for (const std::string& path : texts_of(values, "inputs")) inputs.push_back({"--inputs", path});
+  for (const char* const option : options)
+    for (const std::string& path : texts_of(values, option)) inputs.push_back({"--" + std::string(option), path});
   return inputs;
 }
 
-std::vector<NamedOutput> checkpoint_of(const po::variables_map& values) {
-  const auto path = text_of(values, "checkpoint");
-  return path ? std::vector<NamedOutput>{{"--checkpoint", *path}} : std::vector<NamedOutput>{};
-}
-
-OutputForm activations_form(const po::variables_map& values) {
-  const auto path = text_of(values, "activations");
-  return path ? output_form("--activations", *path, {OutputForm::npy, OutputForm::npz, OutputForm::tsv})
-              : OutputForm::npy;
-}
-
-}  // namespace
-
-ResultFiles::ResultFiles(const po::variables_map& values)
-    : activations_form_(activations_form(values)),
-      files_(values, {"categories", "activations"}, inputs_of_network(values), checkpoint_of(values)) {}
-
-std::vector<RunFiles::Write> ResultFiles::writers(const Report& report) const {
-  return {[&](AtomicFile& out) { write_tsv_categories(out, report.outcome.categories); },
-          [&, form = activations_form_](AtomicFile& out) {
-            write_activations(out, report.outcome.activations.value(), form);
-          }};
+OutputForm output_form_of(const po::variables_map& values, const char* option,
+                          std::initializer_list<OutputForm> forms) {
+  const auto path = text_of(values, option);
+  return path ? output_form("--" + std::string(option), *path, forms) : *forms.begin();
 }
 
 }  // namespace spdnn::cli

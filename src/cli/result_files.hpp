@@ -15,8 +15,6 @@
 #include "io/files/output_target.hpp"
 #include "io/networks/outputs.hpp"
 #include "spdnn/files.hpp"
-#include "spdnn/outcome.hpp"
-#include "spdnn/report.hpp"
 
 namespace spdnn::cli {
 
@@ -75,22 +73,23 @@ class RunFiles {
   std::exception_ptr error_;  ///< the first error
 };
 
-/// The outputs of a network's run: categories, activations.
-class ResultFiles {
- public:
-  explicit ResultFiles(const po::variables_map& values);
-  void check_against(const Report& /*report*/) const {}
-  void write(const Report& report) { files_.write(writers(report)); }
+/// The outputs of a run with such a report.
+template <class Report>
+struct ResultFiles {
+  RunFiles files;
+  std::function<std::vector<RunFiles::Write>(const Report&)> writers;      ///< by option
+  std::function<void(const Report&)> check_loaded = [](const Report&) {};  ///< refuses what cannot be written
+
+  void write(const Report& report) { files.write(writers(report)); }
   void finish(const Report& report) {
-    files_.finish(
+    files.finish(
         to_text(report), [&] { return to_json(report); }, writers(report));
   }
-
- private:
-  std::vector<RunFiles::Write> writers(const Report& report) const;
-
-  OutputForm activations_form_;
-  RunFiles files_;
 };
+
+/// The files given for these options as inputs.
+std::vector<NamedInput> named_inputs(const po::variables_map& values, std::initializer_list<const char*> options);
+/// The form of an option's file; the first if it is not given.
+OutputForm output_form_of(const po::variables_map& values, const char* option, std::initializer_list<OutputForm> forms);
 
 }  // namespace spdnn::cli
