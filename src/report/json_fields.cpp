@@ -84,15 +84,13 @@ bool JsonFields::truth(Path path) const {
 }
 
 bool JsonFields::is_amount(const OrderedJson& value) {
-  return value.is_number() && std::isfinite(value.get<double>()) && value.get<double>() >= 0 &&
-         can_be_measured(value.get<double>());
+  return value.is_number() && value.get<double>() >= 0 && can_be_measured(value.get<double>());
 }
 
 double JsonFields::number(Path path) const {
   const OrderedJson& value = at(path);
-  if (!value.is_number() || !std::isfinite(value.get<double>()) || value.get<double>() < 0)
-    fail(path, "expected a number that is not negative");
-  if (!can_be_measured(value.get<double>())) fail(path, "expected 0 or a number from 1e-60 to 1e60");
+  if (!value.is_number() || value.get<double>() < 0) fail(path, "expected a number that is not negative");
+  if (!is_amount(value)) fail(path, "expected 0 or a number from 1e-60 to 1e60");
   return value.get<double>();
 }
 

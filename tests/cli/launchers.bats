@@ -3,13 +3,19 @@
 
 load ../support/ranks
 
+# fake_mpi FILE FLAGS...: compiles the plug-in.
+fake_mpi() {
+  local root
+  root=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
+  "${CXX:-c++}" -std=c++20 -shared -fPIC "${@:2}" -I"$root/src" -o "$1" "$root/tests/support/fake_mpi.cpp"
+}
+
 setup_file() {
   cd "$BATS_FILE_TMPDIR" || return 1
-  root=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
   mkdir with without
   cp "$(realpath "$SPDNN")" with/spdnn
   cp "$(realpath "$SPDNN")" without/spdnn
-  "${CXX:-c++}" -std=c++20 -shared -fPIC -I"$root/src" -o with/spdnn-mpich.so "$root/tests/support/fake_mpi.cpp"
+  fake_mpi with/spdnn-mpich.so
   cp with/spdnn-mpich.so with/spdnn-openmpi.so
   "$SPDNN" generate network --family random --neurons 64 --layers 6 --degree 8 --seed 2 --bias -0.1 --out n.spdnn
   "$SPDNN" generate inputs --family digits --neurons 64 --images 50 --out i.spdnn
@@ -70,6 +76,58 @@ places=("OMPI_COMM_WORLD_RANK=1 OMPI_COMM_WORLD_SIZE=2" "PMIX_RANK=1 SLURM_STEP_
   ends 4 env FLUX_TASK_RANK=2 FLUX_JOB_SIZE=4 with/spdnn "${infer[@]}" --categories ranks.tsv
   says_once 'spdnn: rank 2 of 4 on *: flux run started 4 processes that cannot find one another; expected -o pmi=pmix *'
   [ ! -e ranks.tsv ]
+}
+
+@test "a rank that another does not answer ends with exit code 4 and MPI's own words" {
+  mkdir two
+  cp with/spdnn two/spdnn
+  fake_mpi two/spdnn-mpi.so -DFAKE_RANKS=2
+  ends 4 env PALS_RANKID=0 two/spdnn "${infer[@]}" --categories ranks.tsv
+  says_once 'spdnn: rank 0 of 2 on *: MPI: another rank does not answer: error 1'
+  [ ! -e ranks.tsv ]
+}
+
+# start_rank: the only rank of a job computes in the process `worker`, for a guard, which is `guard`.
+start_rank() {
+  worker=
+  env --default-signal PALS_RANKID=0 with/spdnn "${infer[@]}" --trials 100000000 2>stderr >stdout 3>&- &
+  guard=$!
+  until worker=$(pgrep -P "$guard"); do kill -0 "$guard" && sleep 0.05; done
+}
+
+ended() { [ ! -e "/proc/$1" ] || grep -q '^State:.Z' "/proc/$1/status"; }
+
+@test "signals to a rank reach the process that works for it, and the rank ends by the same one" {
+  for signal in TERM INT HUP USR1 USR2; do
+    start_rank
+    status=0
+    kill -s $signal "$guard"
+    wait "$guard" || status=$?
+    echo "$signal: $status" && cat stderr
+    [ "$status" -eq $((128 + $(kill -l $signal))) ]
+    ended "$worker"
+    [ ! -s stderr ]
+  done
+}
+
+@test "a rank whose process crashes or is killed says so, and none works without its guard" {
+  ulimit -c 0
+  for signal in "KILL Killed (out of memory, or by somebody's hand)" 'SEGV Segmentation fault'; do
+    start_rank
+    status=0
+    kill -s "${signal%% *}" "$worker"
+    wait "$guard" || status=$?
+    [ "$status" -eq 4 ]
+    says_once "spdnn: rank 0 on *: ended by signal: ${signal#* }"
+  done
+  start_rank
+  kill -9 "$guard"
+  for ((i = 0; i < 20 * limit; i++)); do ended "$worker" && return; sleep 0.05; done
+  return 1
+}
+
+teardown() { # of a test that failed
+  [ -z "${worker:-}" ] || kill -9 "$worker" 2>/dev/null || true
 }
 
 @test "under a launcher, too, the exit code is the program's own" {

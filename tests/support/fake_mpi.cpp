@@ -1,13 +1,18 @@
-// A plug-in in the place of one for an MPI library, for tests: whatever the launcher says, there is one rank.
+// A plug-in in the place of one for an MPI library, for tests: whatever the launcher says, there are FAKE_RANKS ranks,
+// one where that is not given. Another than this one does not answer.
 
 #include <cstdio>
 
 #include "cluster/mpi_functions.hpp"
 
+#ifndef FAKE_RANKS
+#define FAKE_RANKS 1
+#endif
+
 namespace {
 
 int start(int /*one_node*/, SpdnnMpiPlace* place) {
-  *place = {0, 1, 0, 1};
+  *place = {0, FAKE_RANKS, 0, FAKE_RANKS};
   return 0;
 }
 int broadcast(void* /*data*/, uint64_t /*bytes*/, int /*group*/) { return 0; }

@@ -37,9 +37,10 @@ class ArrayOnRanks {
   ArrayOnRanks(Communicator& ranks, const std::vector<int>& readers, const PackedFile* file,
                const PackedImageLayout& layout, const PackedImageLayout::Elements& array, const Owners& owners)
       : ranks_(ranks), readers_(readers), file_(file), layout_(layout), array_(array), owners_(owners) {
-    for (std::size_t id = 0; id < owners.size(); ++id) {
+    for (const int owner : owners) {
+      const std::size_t id = begins_.size();
       begins_.push_back(elements_);
-      if (owners[id] == ranks.place().rank) elements_ += last(id) - first(id);
+      if (owner == ranks.place().rank) elements_ += last(id) - first(id);
     }
     blocks_ = packed::blocks_of(layout.elements() * array.width);
   }

@@ -62,7 +62,7 @@ class Distributor {
   enum class Next { round, end, failure };
   /// What all ranks do next: one more round, unless all have come to their ends, or one has failed.
   Next agree(bool at_end, bool failed) {
-    if (!ranks_.all(!failed && builder_.repeated().empty(), Group::job)) return Next::failure;
+    if (!ranks_.all(!failed, Group::job)) return Next::failure;
     return ranks_.all(at_end, Group::job) ? Next::end : Next::round;
   }
   void round(std::span<const Entries> mine) {

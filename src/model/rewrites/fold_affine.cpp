@@ -65,7 +65,6 @@ std::vector<Affine> affine_of(const Model& model, const Node& node, ValueId x) {
     const bool first = node.inputs[1] == x;  // the constant is the first input
     if (model.values[node.output].shape != shape || (first && both->kind == Elementwise::Kind::divide)) return {};
     const std::vector<float> numbers = by_channel(model.values[node.inputs[first ? 0 : 1]], shape);
-    if (both->kind == Elementwise::Kind::divide && std::count(numbers.begin(), numbers.end(), 0.F) > 0) return {};
     for (const float number : numbers) channels.push_back(affine_of(both->kind, number, first));
   }
   return channels;

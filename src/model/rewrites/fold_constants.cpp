@@ -14,7 +14,7 @@ namespace {
 
 /// What the node makes of constants; nothing where it stays.
 std::optional<Tensor> folded(const Model& model, const Node& node) {
-  constexpr Offset kLarge = Offset{1} << 24U;
+  constexpr Offset kLarge = Offset{1} << 22U;  // 16 MiB in fp32
   std::vector<Bounded> inputs;
   Offset read = 0;
   for (const ValueId id : node.inputs) {

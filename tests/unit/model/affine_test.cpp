@@ -154,6 +154,22 @@ TEST(FoldAffine, ConstantsByHand) {
   EXPECT_EQ(linear.bias, (std::vector<float>{-12.5F}));
 }
 
+TEST(FoldAffine, ADivisionByZeroStaysAndWhatFollowsIt) {
+  for (const std::vector<float>& divisors : {std::vector<float>{2, 0}, std::vector<float>{0, 0}}) {
+    ModelBuilder builder;
+    const ValueId x = builder.input({kN, 2});
+    const ValueId half = builder.constant(make_tensor({1}, {0.5F}));
+    const ValueId by = builder.constant(make_tensor({2}, divisors));
+    ValueId y = builder.add(Linear{testing::make_matrix(2, {{{0, 3.F}}, {}}), {1, 0}}, {x});
+    y = builder.add(Elementwise{Both::multiply}, {y, half});
+    y = builder.add(Elementwise{Both::divide}, {y, by});
+    y = builder.add(Elementwise{Both::multiply}, {y, builder.constant(make_tensor({1}, {0}))});
+    Model model = builder.finish({y});
+    EXPECT_EQ(fold_affine(model), 1U);
+    EXPECT_EQ(operations(model), (Names{"linear", "divide", "multiply"}));
+  }
+}
+
 TEST(FoldAffine, AConstantThatIsFoldedGoes) {
   ModelBuilder builder;
   const ValueId x = builder.input({kN, 1});

@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <string>
@@ -89,6 +90,33 @@ TEST(JsonFields, PointToTheFieldThatIsWrong) {
   EXPECT_EQ(message_of<DataError>([&] { line.count({"seconds", "plan"}); }), "f:7:15: no field seconds.plan");
   EXPECT_EQ(line.text({"name"}), "a b");
   EXPECT_EQ(message_of<DataError>([] { JsonFields("f:1", "{\"a\": NaN}"); }).substr(0, 15), "f:1:7: not JSON");
+}
+
+TEST(JsonFields, AmountsAreZeroOrOfASizeThatCanBeMeasured) {
+  const auto field = [](const char* value) { return JsonFields("f:1", fmt::format("{{\"a\": {}}}", value)); };
+  for (const char* const good : {"0", "0.0", "1e-60", "1e60", "3"}) {
+    EXPECT_TRUE(JsonFields::is_amount(field(good).at({"a"}))) << good;
+    EXPECT_EQ(field(good).optional_number({"a"}), std::stod(good));
+  }
+  for (const char* const bad : {"-1", "-1e-9", "9e-61", "2e60", "\"3\"", "true", "[1]", "null"}) {
+    EXPECT_FALSE(JsonFields::is_amount(field(bad).at({"a"}))) << bad;
+    EXPECT_THROW(field(bad).number({"a"}), DataError) << bad;
+  }
+  EXPECT_THROW(field("1e400"), DataError);
+}
+
+TEST(JsonFields, WhatMayBeLeftOutMayBeNull) {
+  const JsonFields line("f:1", R"({"a": null, "b": 2, "c": "d", "e": {"min": 1, "median": 2, "max": 3}})");
+  for (const char* const name : {"a", "missing"}) {
+    EXPECT_EQ(line.optional_number({name}), std::nullopt);
+    EXPECT_EQ(line.optional_text({name}), "");
+    EXPECT_FALSE(line.optional_spread({name}).has_value());
+  }
+  EXPECT_EQ(line.optional_number({"b"}), 2);
+  EXPECT_EQ(line.optional_text({"c"}), "d");
+  EXPECT_EQ(line.optional_spread({"e"})->median, 2);
+  EXPECT_THROW(line.optional_number({"c"}), DataError);
+  EXPECT_THROW(line.optional_text({"b"}), DataError);
 }
 
 TEST(TextForms, EscapeWhatEachFormTakesForMoreThanACharacter) {

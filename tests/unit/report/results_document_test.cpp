@@ -236,6 +236,29 @@ TEST(ResultsDocument, RunsOfOtherBuildsAreNoPointsOfOneSeries) {
   EXPECT_FALSE(sections::scaling(evaluate({{run_line("a", 4, 2), other}, {}}, false)));
 }
 
+TEST(ResultsDocument, BuildsOfOneMachineAreNoOtherMachines) {
+  RunLine changed = run_line("b", 2);
+  changed.origin.dirty = true;
+  RunLine later = run_line("c", 2);
+  later.origin = machine("D", "def");
+  const Document document = results_document({{run_line("a", 1), changed, later}, {}}, {.title = "T"});
+  EXPECT_NE(document.summary.find("made on 1 kind of machine by 3 combinations of machine and build"),
+            std::string::npos)
+      << document.summary;
+}
+
+TEST(ResultsDocument, ColumnsOfNumbersAreAlignedRight) {
+  const Document document = results_document({{run_line("a", 1)}, {}}, {.title = "T"});
+  std::string right;
+  std::string left;
+  for (const Column& column : find_block<Table>(document, "submission")->columns)
+    (column.number ? right : left) += column.title + "|";
+  EXPECT_EQ(right,
+            "neurons|layers|infer|rate|count|bias|inputs|edges|min|max|computed|with set-up|end to end|categories|read|"
+            "read rate|trials|runs|run on|");
+  EXPECT_EQ(left, "variant|verdict|processor|passes|setting|");
+}
+
 TEST(ResultsDocument, RatesBelowATeraAreInGiga) {
   const auto unit_of_table = [](double seconds) {
     const Document document = results_document({{run_line("a", seconds)}, {}}, {.title = "T"});

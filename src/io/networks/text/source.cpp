@@ -70,12 +70,11 @@ void TextSource::rewind() {
 
 std::size_t TextSource::expected_bytes() const { return gz_ ? file_.size() * kGzRatio : end_ - begin_; }
 
-/// The beginning of the first line at or after a file position.
+/// The beginning of the first line after a file position.
 std::size_t TextSource::line_from(std::size_t position) const {
   constexpr std::size_t kPiece = 4096;
-  if (position == 0) return 0;
   std::string piece(kPiece, '\0');
-  for (--position; position < file_.size(); position += piece.size()) {
+  for (; position < file_.size(); position += piece.size()) {
     piece.resize(std::min(kPiece, file_.size() - position));
     file_.read(position, std::as_writable_bytes(std::span(piece)));
     if (const std::size_t end = piece.find('\n'); end != std::string::npos) return position + end + 1;

@@ -20,7 +20,7 @@ namespace {
 using testing::make_tensor;
 using testing::ModelBuilder;
 using testing::ModelCase;
-using Kind = Activation::Kind;
+using Function = Activation::Kind;
 
 // ---- Bounds ----
 
@@ -90,15 +90,15 @@ TEST(Magnitudes, ByHand) {
   expect_magnitude(GlobalPool{Pool::Kind::max}, 8, 8);
   expect_magnitude(testing::make_clip(-2, 6), 8, 6);
   expect_magnitude(testing::make_clip(-20, 60), 8, 8);
-  expect_magnitude(testing::make_activation(Kind::leaky_relu, -3), 24, 24);
-  expect_magnitude(testing::make_activation(Kind::leaky_relu, 0.5F), 8, 8);
-  Activation prelu = testing::make_activation(Kind::prelu);
+  expect_magnitude(testing::make_activation(Function::leaky_relu, -3), 24, 24);
+  expect_magnitude(testing::make_activation(Function::leaky_relu, 0.5F), 8, 8);
+  Activation prelu = testing::make_activation(Function::prelu);
   prelu.alphas = {-4, 2};
   expect_magnitude(prelu, 32, 32);
-  expect_magnitude(testing::make_activation(Kind::sigmoid), 8, 1);
-  expect_magnitude(testing::make_activation(Kind::tanh), 8, 1);
-  expect_magnitude(testing::make_activation(Kind::hard_sigmoid, -2, 3), 19, 1);
-  expect_magnitude(testing::make_activation(Kind::hard_swish), 66, 8);
+  expect_magnitude(testing::make_activation(Function::sigmoid), 8, 1);
+  expect_magnitude(testing::make_activation(Function::tanh), 8, 1);
+  expect_magnitude(testing::make_activation(Function::hard_sigmoid, -2, 3), 19, 1);
+  expect_magnitude(testing::make_activation(Function::hard_swish), 66, 8);
   expect_magnitude(Softmax{}, 16, 1);
   expect_magnitude(Pad{{0, 0, 1, 0}, {0, 0, 0, 0}, -9}, 9, 9);
   const Tensor numbers = make_tensor({2, 1, 1}, {-4, 0.5F});
@@ -117,12 +117,12 @@ TEST(ModelReference, WhatIsNoNumberStaysNone) {
     const Bounded x = exactly(images);
     return evaluate(operation, {&x}).values;
   };
-  Activation prelu = testing::make_activation(Kind::prelu);
+  Activation prelu = testing::make_activation(Function::prelu);
   prelu.alphas = {0.5F};
   for (const Activation& activation :
-       {Activation{}, testing::make_clip(0, 6), testing::make_activation(Kind::leaky_relu, 0.1F), prelu,
-        testing::make_activation(Kind::sigmoid), testing::make_activation(Kind::tanh),
-        testing::make_activation(Kind::hard_sigmoid, 0.2F, 0.5F), testing::make_activation(Kind::hard_swish)}) {
+       {Activation{}, testing::make_clip(0, 6), testing::make_activation(Function::leaky_relu, 0.1F), prelu,
+        testing::make_activation(Function::sigmoid), testing::make_activation(Function::tanh),
+        testing::make_activation(Function::hard_sigmoid, 0.2F, 0.5F), testing::make_activation(Function::hard_swish)}) {
     const std::vector<double> values = of(activation);
     EXPECT_TRUE(std::isnan(values[1])) << operation_name(activation);
     EXPECT_FALSE(std::isnan(values[0]) || std::isnan(values[2])) << operation_name(activation);

@@ -292,6 +292,50 @@ TEST(MoveImages, RanksWhoseImagesHaveOneValueEach) {
   expect_same(parts[1], ImageSet{make_matrix(4, {{{0, 2.0F}, {2, 2.0F}}, {{0, 3.0F}, {2, 3.0F}}})});
 }
 
+TEST(MoveImages, ImagesOfOneValueStayThatAndBitsJoinThem) {
+  const auto of_value = [](float value) { return ImageSet{make_matrix(4, {{{0, value}, {2, value}}, {}}, true)}; };
+  const ImageSet bits{of_value(1).to_bits()};
+  const auto moved = [](const ImageSet& first, const ImageSet& second) {
+    const auto parts = by_rank(2, [&](Communicator& rank) {
+      return move_images(rank, rank.is_root() ? first : second, {0, 0, 1, 1}, {1, 0, 0, 0});
+    });
+    const auto has = [](const ImageSet& found, Index row, float value) {
+      return found.to_csr().degree(row) == 2 && found.to_csr().entry_value(found.to_csr().offsets[row]) == value;
+    };
+    EXPECT_EQ(parts[0].images(), 3U);
+    EXPECT_TRUE(has(parts[1], 0, first.is_bits() ? 1 : first.sparse().value));
+    EXPECT_TRUE(has(parts[0], 1, second.is_bits() ? 1 : second.sparse().value));
+    return std::pair{parts[0], parts[1]};
+  };
+  for (const float value : {0.5F, 2.F}) {
+    const auto [one, other] = moved(of_value(value), of_value(value));
+    EXPECT_TRUE(one.sparse().uniform() && other.sparse().uniform()) << value;
+  }
+  for (const float value : {1.F, 2.F})
+    for (const bool first : {false, true}) {
+      const auto [one, other] = first ? moved(bits, of_value(value)) : moved(of_value(value), bits);
+      EXPECT_EQ(one.sparse().uniform() && other.sparse().uniform(), value == 1) << first;
+    }
+  EXPECT_TRUE(moved(bits, bits).first.is_bits());
+}
+
+TEST(ImageFacts, ByHand) {
+  for (const Index full : {0U, 1U, 2U}) {
+    Rows rows(3);
+    rows[full] = {{0, 0.5F}, {1, 4.0F}, {3, -5.0F}};
+    const ImageFacts facts = facts_of({make_matrix(4, rows)});
+    EXPECT_EQ(facts.images, 3U);
+    EXPECT_EQ(facts.neurons, 4U);
+    EXPECT_EQ(facts.most_entries, 3U) << full;
+    EXPECT_EQ(facts.largest, 5);
+    EXPECT_FALSE(facts.bits || facts.binary || facts.within_unit || facts.repeats);
+  }
+  const ImageFacts one = facts_of({make_matrix(4, {{{0, 1.0F}, {2, 1.0F}}}, true)});
+  EXPECT_TRUE(one.binary && one.within_unit);
+  EXPECT_EQ(one.largest, 1);
+  EXPECT_EQ(one.most_entries, 2U);
+}
+
 TEST(ImageFacts, OfTwoSetsAreThoseOfBothTogether) {
   const ImageSet twice{make_matrix(4, {{{0, 1.0F}, {0, 1.0F}, {1, 1.0F}}})};
   const ImageSet dark{make_matrix(4, {{{0, -3.0F}}, {}})};

@@ -268,6 +268,7 @@ TEST_F(Safetensors, ArchitecturesThatAreNotSoundAreRefused) {
   refuses_architecture(around('"' + std::string(100, 'x') + '"'),
                        "node 1: \"" + std::string(59, 'x') + "..., expected an object");
   refuses_architecture(around(R"({"op":"relu","inputs":["input"]})"), "node 1: has no field 'name'");
+  refuses_architecture(around(R"({"op":"relu","name":"r"})"), "node 1 'r': has no field 'inputs'");
   refuses_architecture(around(R"({"op":"relu","name":"r","inputs":"input"})"), "expected a list of names");
   refuses_architecture(around(R"({"op":"relu","name":"r","inputs":["input",1]})"),
                        "inputs [\"input\",1], expected a list of names");

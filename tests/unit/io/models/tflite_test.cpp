@@ -1,5 +1,6 @@
 // TensorFlow Lite files, read and evaluated: what each operator computes on N x H x W x C, by plain loops here.
 
+#include <algorithm>
 #include <cmath>
 
 #include "model/oracle/evaluate.hpp"
@@ -345,6 +346,29 @@ TEST(Tflite, AxesAreThoseOfChannelsLast) {
     const auto w = file.floats("w", {1, 2}, {1, 10});
     file.output(file.add(Code::FULLY_CONNECTED, {file.input({1, 2, 2, 2}), w}, {1, 2, 2, 1}, options));
     EXPECT_EQ(outputs(file, x), (std::vector<double>{21, 43, 65, 87}));
+  }
+}
+
+TEST(Tflite, ImagesWithOneChannelOrOnePixelAreReshapedWithoutTransposing) {
+  struct Case {
+    Shape32 from, to;
+    std::size_t transposes;  ///< before an output that is an image, which becomes channels last again
+  };
+  for (const Case& one : {Case{{1, 2, 2, 2}, {1, 8}, 1}, Case{{1, 2, 4, 1}, {1, 8}, 0}, Case{{1, 1, 1, 8}, {1, 8}, 0},
+                          Case{{1, 2, 1, 4}, {1, 8}, 1}, Case{{1, 4, 1, 2}, {1, 2, 2, 2}, 2},
+                          Case{{1, 4, 2, 1}, {1, 2, 2, 2}, 1}, Case{{1, 2, 2, 2}, {1, 2, 4, 1}, 1},
+                          Case{{1, 2, 2, 2}, {1, 1, 1, 8}, 1}, Case{{1, 8, 1, 1}, {1, 1, 1, 8}, 0}}) {
+    File file;
+    const auto shape = file.integers("shape", {static_cast<std::int32_t>(one.to.size())}, one.to);
+    file.output(file.add(Code::RESHAPE, {file.input(one.from), shape}, one.to));
+    const auto extent = [](const Shape32& of, std::size_t axis) { return static_cast<std::size_t>(of[axis]); };
+    const Images x{extent(one.from, 1), extent(one.from, 2), extent(one.from, 3), {1, 2, 3, 4, 5, 6, 7, 8}};
+    EXPECT_EQ(outputs(file, x), std::vector<double>(x.values.begin(), x.values.end()));
+    const Model model = file.read();
+    EXPECT_EQ(std::ranges::count_if(model.nodes,
+                                    [](const Node& node) { return std::holds_alternative<Transpose>(node.operation); }),
+              one.transposes + (one.to.size() == 4 ? 1 : 0))
+        << ::testing::PrintToString(one.from) << " to " << ::testing::PrintToString(one.to);
   }
 }
 
