@@ -16,7 +16,7 @@
 ///   SectionEntry[sections]      the table: where each section is, and its checksum
 ///   sections                    in the order of the table, each on the next 64-byte bound; the gaps are zeros
 ///
-/// A section of kind network, plan or plan_in_order is a ModelRecord and its LayerRecords; one of kind images is an
+/// A section of kind network, plan or plan_in_order is a ChainRecord and its LayerRecords; one of kind images is an
 /// ImagesRecord; one of kind model, beside which a file has no network, images or plan, is a GraphRecord, its
 /// TensorRecords and its TypedRecords; one of kind program is the text of a program that the model is compiled into
 /// (StoredProgram). All other sections are plain arrays of numbers (kind data), which the records refer to by their
@@ -100,7 +100,7 @@ struct LayerRecord {
 };
 
 /// A network or a plan; for a network, the fields of plans keep these defaults. LayerRecords follow.
-struct ModelRecord {
+struct ChainRecord {
   std::uint32_t layers = 0;
   std::uint32_t bias_everywhere = 0;  ///< 0: bias on non-zeros only
   double cap = 0;                     ///< 0: none
@@ -156,7 +156,7 @@ struct TypedRecord {
   std::uint32_t zero_points = kNone;  ///< i32[1 or rows]; none: 0
 };
 
-/// Bit k of ModelRecord::passes and ::requested is the k-th of these.
+/// Bit k of ChainRecord::passes and ::requested is the k-th of these.
 inline constexpr std::array<bool Passes::*, 6> kPassBits{&Passes::twins,     &Passes::unused, &Passes::merge,
                                                          &Passes::saturated, &Passes::dead,   &Passes::identical};
 
@@ -174,7 +174,7 @@ inline Passes passes_of(std::uint16_t bits) {
 }
 
 static_assert(sizeof(Header) == 128 && sizeof(SectionEntry) == 32 && sizeof(MatrixRecord) == 48);
-static_assert(sizeof(LayerRecord) == 64 && sizeof(ModelRecord) == 56 && sizeof(ImagesRecord) == 56);
+static_assert(sizeof(LayerRecord) == 64 && sizeof(ChainRecord) == 56 && sizeof(ImagesRecord) == 56);
 static_assert(sizeof(GraphRecord) == 16 && sizeof(TensorRecord) == 56 && sizeof(TypedRecord) == 48);
 static_assert(std::has_unique_object_representations_v<SectionEntry> && std::is_trivially_copyable_v<LayerRecord>);
 

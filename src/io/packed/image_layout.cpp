@@ -7,7 +7,7 @@
 #include "core/types/all_finite.hpp"
 #include "io/networks/text/row_order.hpp"
 #include "io/packed/images_record.hpp"
-#include "io/packed/model_reader.hpp"
+#include "io/packed/layer_reader.hpp"
 #include "spdnn/error.hpp"
 
 namespace spdnn {
@@ -89,7 +89,7 @@ Offset PackedImageLayout::begin(Index image) const {
 
 PackedImageLayout read_image_layout(const PackedFile& file) {
   const std::uint32_t section = file.require(packed::Kind::images, "images");
-  ModelReader reader(file, ModelReader::Repeats::refused);
+  LayerReader reader(file, LayerReader::Repeats::refused);
   const packed::ImagesRecord record = images_record(file, reader, section);
   const packed::MatrixRecord& matrix = record.sparse;
   if (matrix.rows > kMaxIndex || matrix.cols > kMaxIndex || matrix.cols == 0)

@@ -57,7 +57,7 @@ BitMatrix load_bits(const PackedFile& file, SectionLoader& loader, const packed:
 
 }  // namespace
 
-packed::ImagesRecord images_record(const PackedFile& file, ModelReader& reader, std::uint32_t section) {
+packed::ImagesRecord images_record(const PackedFile& file, LayerReader& reader, std::uint32_t section) {
   if (file.entry(section).bytes != sizeof(packed::ImagesRecord)) file.fail("is corrupted: invalid record of images");
   const auto bytes = reader.loader().now<std::byte>(section, sizeof(packed::ImagesRecord));
   packed::ImagesRecord record;
@@ -67,7 +67,7 @@ packed::ImagesRecord images_record(const PackedFile& file, ModelReader& reader, 
 
 ImageSet load_images(const PackedFile& file) {
   const std::uint32_t section = file.require(Kind::images, "images");
-  ModelReader reader(file, ModelReader::Repeats::refused);
+  LayerReader reader(file, LayerReader::Repeats::refused);
   const packed::ImagesRecord record = images_record(file, reader, section);
   if (record.sparse.cols == 0) file.fail("holds images of 0 neurons, expected at least one");
   if (record.bits != kNone) return {load_bits(file, reader.loader(), record)};
@@ -80,7 +80,7 @@ std::size_t packed_images_bytes(const Path& path) {
   const PackedFile file(path);
   const auto section = file.find(Kind::images);
   if (!section) return 0;
-  ModelReader reader(file, ModelReader::Repeats::refused);
+  LayerReader reader(file, LayerReader::Repeats::refused);
   const packed::ImagesRecord record = images_record(file, reader, *section);
   if (record.bits != kNone) return file.entry(record.bits).bytes;
   return record.sparse.indices == kNone ? 0 : file.entry(record.sparse.indices).bytes;

@@ -34,18 +34,18 @@ LayerShape shape_of(const LayerRecord& record) {
           .degree = weights.offsets == kNone ? std::optional<Offset>(weights.degree) : std::nullopt};
 }
 
-std::vector<LayerShape> shapes_of(const ModelReader::Model& model) {
+std::vector<LayerShape> shapes_of(const LayerReader::Chain& chain) {
   std::vector<LayerShape> shapes;
-  for (const LayerRecord& record : model.layer_records) shapes.push_back(shape_of(record));
+  for (const LayerRecord& record : chain.layer_records) shapes.push_back(shape_of(record));
   return shapes;
 }
 
 /// Checks that normally happen when all layers are read together: sizes of sections, and sections used twice.
-void check_sections(const PackedFile& file, const ModelReader::Model& model) {
+void check_sections(const PackedFile& file, const LayerReader::Chain& chain) {
   std::vector<bool> named(file.sections(), false);
-  for (std::size_t k = 0; k < model.layer_records.size(); ++k) {
-    const MatrixRecord& weights = model.layer_records[k].weights;
-    for (const std::uint32_t section : sections_of(model.layer_records[k])) {
+  for (std::size_t k = 0; k < chain.layer_records.size(); ++k) {
+    const MatrixRecord& weights = chain.layer_records[k].weights;
+    for (const std::uint32_t section : sections_of(chain.layer_records[k])) {
       if (section == kNone) continue;
       file.entry(section);
       if (named[section]) file.fail(fmt::format("is corrupted: section {} is used twice", section));
@@ -64,22 +64,22 @@ void check_sections(const PackedFile& file, const ModelReader::Model& model) {
 
 }  // namespace
 
-PackedLayers::PackedLayers(std::unique_ptr<const PackedFile> file, ModelReader::Model model)
-    : LayerStream(shapes_of(model)),
+PackedLayers::PackedLayers(std::unique_ptr<const PackedFile> file, LayerReader::Chain chain)
+    : LayerStream(shapes_of(chain)),
       file_(std::move(file)),
-      model_(std::move(model)),
-      reader_(*file_, ModelReader::Repeats::refused, largest_layer_bytes() + std::size_t{4} * packed::kAlignment) {
-  for (std::size_t k = 0; k < model_.layer_records.size(); ++k) reader_.check_record(model_, k);
-  check_sections(*file_, model_);
+      chain_(std::move(chain)),
+      reader_(*file_, LayerReader::Repeats::refused, largest_layer_bytes() + std::size_t{4} * packed::kAlignment) {
+  for (std::size_t k = 0; k < chain_.layer_records.size(); ++k) reader_.check_record(chain_, k);
+  check_sections(*file_, chain_);
 }
 
 Layer PackedLayers::read(Index k) const {
   return with_memory_for(file_->name(), "cannot read", [&] {
     const std::lock_guard lock(one_at_a_time_);
     reader_.begin_again();
-    Layer layer = reader_.layer(model_, k);
+    Layer layer = reader_.layer(chain_, k);
     reader_.run({});
-    bytes_read_ += bytes_in_file(model_.layer_records[k]);
+    bytes_read_ += bytes_in_file(chain_.layer_records[k]);
     return layer;
   });
 }
@@ -92,7 +92,7 @@ std::uint64_t PackedLayers::bytes_in_file(const LayerRecord& record) const {
 
 std::size_t stored_plan_bytes(const Path& path) {
   const PackedFile file(path);
-  ModelReader reader(file, ModelReader::Repeats::allowed);
+  LayerReader reader(file, LayerReader::Repeats::allowed);
   std::size_t bytes = 0;
   for (const packed::Kind kind : {packed::Kind::plan, packed::Kind::plan_in_order}) {
     const auto section = file.find(kind);
@@ -117,14 +117,14 @@ NetworkStream open_packed_network(const Path& path, const NetworkRequest& reques
 }
 
 NetworkStream open_network(std::unique_ptr<const PackedFile> file, const NetworkRequest& request) {
-  ModelReader reader(*file, ModelReader::Repeats::refused);
-  ModelReader::Model model = network_records(*file, reader, request);
+  LayerReader reader(*file, LayerReader::Repeats::refused);
+  LayerReader::Chain chain = network_records(*file, reader, request);
   NetworkStream network;
-  network.bias_rule = model.bias_rule;
-  network.cap = model.cap;
-  const bool all = model.layer_records.size() == file->header().layers;
+  network.bias_rule = chain.bias_rule;
+  network.cap = chain.cap;
+  const bool all = chain.layer_records.size() == file->header().layers;
   network.digest = all ? file->header().network_digest : 0;
-  network.layers = std::make_shared<const PackedLayers>(std::move(file), std::move(model));
+  network.layers = std::make_shared<const PackedLayers>(std::move(file), std::move(chain));
   return network;
 }
 

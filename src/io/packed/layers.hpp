@@ -6,7 +6,7 @@
 
 #include "core/types/layer_stream.hpp"
 #include "io/packed/file.hpp"
-#include "io/packed/model_reader.hpp"
+#include "io/packed/layer_reader.hpp"
 #include "spdnn/files.hpp"
 
 namespace spdnn {
@@ -15,8 +15,8 @@ namespace spdnn {
 /// the sections are checked at each reading, as by read_network().
 class PackedLayers final : public LayerStream {
  public:
-  /// `model` has the records of the layers, from network_records().
-  PackedLayers(std::unique_ptr<const PackedFile> file, ModelReader::Model model);
+  /// `chain` has the records of the layers, from network_records().
+  PackedLayers(std::unique_ptr<const PackedFile> file, LayerReader::Chain chain);
 
   Layer read(Index k) const override;
   std::uint64_t bytes_read() const override { return bytes_read_; }
@@ -25,14 +25,14 @@ class PackedLayers final : public LayerStream {
   std::uint64_t bytes_in_file(const packed::LayerRecord& record) const;
 
   const std::unique_ptr<const PackedFile> file_;
-  const ModelReader::Model model_;
+  const LayerReader::Chain chain_;
   mutable std::mutex one_at_a_time_;
-  mutable ModelReader reader_;
+  mutable LayerReader reader_;
   mutable std::atomic<std::uint64_t> bytes_read_ = 0;
 };
 
 /// The records of the requested layers of the network in a file. DataError if they contradict the request, one another
 /// or the header.
-ModelReader::Model network_records(const PackedFile& file, ModelReader& reader, const NetworkRequest& request);
+LayerReader::Chain network_records(const PackedFile& file, LayerReader& reader, const NetworkRequest& request);
 
 }  // namespace spdnn

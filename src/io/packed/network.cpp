@@ -29,29 +29,29 @@ void check_sizes(const PackedFile& file, const std::vector<LayerRecord>& records
 
 }  // namespace
 
-ModelReader::Model network_records(const PackedFile& file, ModelReader& reader, const NetworkRequest& request) {
+LayerReader::Chain network_records(const PackedFile& file, LayerReader& reader, const NetworkRequest& request) {
   const std::uint32_t section = file.require(Kind::network, "network");
-  ModelReader::Model model = reader.records(section);
-  const std::size_t count = request.layers.value_or(model.record.layers);
-  if (count > model.record.layers)
-    file.fail(fmt::format("holds {} layers, expected at least {}", model.record.layers, count));
+  LayerReader::Chain chain = reader.records(section);
+  const std::size_t count = request.layers.value_or(chain.record.layers);
+  if (count > chain.record.layers)
+    file.fail(fmt::format("holds {} layers, expected at least {}", chain.record.layers, count));
   Offset edges = 0;
-  for (const LayerRecord& layer : model.layer_records) edges += layer.weights.entries;
-  if (edges != file.header().edges || model.record.layers != file.header().layers)
+  for (const LayerRecord& layer : chain.layer_records) edges += layer.weights.entries;
+  if (edges != file.header().edges || chain.record.layers != file.header().layers)
     file.fail("is corrupted: its header does not match the layers or edges of its network");
-  model.layer_records.resize(count);
-  check_sizes(file, model.layer_records, request.neurons);
+  chain.layer_records.resize(count);
+  check_sizes(file, chain.layer_records, request.neurons);
   if (request.neurons.empty() && count > 0)
-    check_claimed_size(file.name(), model.layer_records[0].weights.cols, "inputs", file.size());
-  return model;
+    check_claimed_size(file.name(), chain.layer_records[0].weights.cols, "inputs", file.size());
+  return chain;
 }
 
 NetworkFile load_network(const PackedFile& file, const NetworkRequest& request) {
-  ModelReader reader(file, ModelReader::Repeats::refused);
-  ModelReader::Model model = network_records(file, reader, request);
-  reader.layers(model, model.layer_records.size());
+  LayerReader reader(file, LayerReader::Repeats::refused);
+  LayerReader::Chain chain = network_records(file, reader, request);
+  reader.layers(chain, chain.layer_records.size());
   reader.run(request.progress);
-  NetworkFile result{{std::move(model.layers), model.bias_rule, model.cap}, true, true};
+  NetworkFile result{{std::move(chain.layers), chain.bias_rule, chain.cap}, true, true};
   return result;
 }
 

@@ -4,18 +4,18 @@
 #include <stdexcept>
 
 #include "core/threads/parallel.hpp"
-#include "io/packed/model_reader.hpp"
+#include "io/packed/layer_reader.hpp"
 #include "io/packed/read_write.hpp"
 #include "io/packed/stored_plan.hpp"
 #include "plan/passes/saturation.hpp"
 
 namespace spdnn {
 
+using packed::ChainRecord;
 using packed::Kind;
 using packed::kNone;
 using packed::kPassBits;
 using packed::LayerRecord;
-using packed::ModelRecord;
 using packed::passes_of;
 
 namespace {
@@ -31,15 +31,15 @@ std::vector<std::string> split_notes(const std::vector<char>& text) {
 }
 
 /// The plan of one section, whose arrays are requested but not loaded yet.
-Plan plan_of(const PackedFile& file, ModelReader& reader, std::uint32_t section) {
-  ModelReader::Model model = reader.records(section);
-  const ModelRecord& record = model.record;
+Plan plan_of(const PackedFile& file, LayerReader& reader, std::uint32_t section) {
+  LayerReader::Chain chain = reader.records(section);
+  const ChainRecord& record = chain.record;
   SectionLoader& loader = reader.loader();
-  reader.layers(model, record.layers);
+  reader.layers(chain, record.layers);
   Plan plan;
-  plan.layers = std::move(model.layers);
-  plan.bias_rule = model.bias_rule;
-  plan.cap = model.cap;
+  plan.layers = std::move(chain.layers);
+  plan.bias_rule = chain.bias_rule;
+  plan.cap = chain.cap;
   if ((record.passes | record.requested) >> kPassBits.size() != 0)
     file.fail("is corrupted: the plan has unknown passes");
   plan.passes = passes_of(record.passes);
@@ -53,7 +53,7 @@ Plan plan_of(const PackedFile& file, ModelReader& reader, std::uint32_t section)
   if (record.error_bounds != kNone) plan.fallback = Fallback{loader.now<double>(record.error_bounds, depth), nullptr};
   if (record.notes != kNone)
     plan.provenance.notes = split_notes(loader.now<char>(record.notes, file.entry(record.notes).bytes));
-  for (const LayerRecord& layer : model.layer_records) {
+  for (const LayerRecord& layer : chain.layer_records) {
     Array<Index> map;
     if (layer.expansion != kNone)
       map = loader.plain<Index>(layer.expansion, file.entry(layer.expansion).bytes / sizeof(Index), {});
@@ -63,7 +63,7 @@ Plan plan_of(const PackedFile& file, ModelReader& reader, std::uint32_t section)
 }
 
 /// Compares the plan with the file's network: the header and the layer records.
-void check_network(const PackedFile& file, ModelReader& reader, const Plan& plan) {
+void check_network(const PackedFile& file, LayerReader& reader, const Plan& plan) {
   const packed::Header& header = file.header();
   if (plan.provenance.network_digest != header.network_digest)
     file.fail(fmt::format("its plan was made for another network (digest {:016x}, expected {:016x})",
@@ -71,7 +71,7 @@ void check_network(const PackedFile& file, ModelReader& reader, const Plan& plan
   if (plan.provenance.given_edges != header.edges)
     file.fail(
         fmt::format("its plan is for {} edges, expected the network's {}", plan.provenance.given_edges, header.edges));
-  const ModelReader::Model network = reader.records(*file.find(Kind::network));
+  const LayerReader::Chain network = reader.records(*file.find(Kind::network));
   if (network.bias_rule != plan.bias_rule || network.cap != plan.cap)
     file.fail("its plan has a different bias rule or cap from its network");
   std::vector<Index> neurons;
@@ -167,7 +167,7 @@ void check_plan(const Plan& plan) {
 
 Plan load_plan(const PackedFile& file) {
   const std::uint32_t section = file.require(Kind::plan, "plan");
-  ModelReader reader(file, ModelReader::Repeats::allowed);
+  LayerReader reader(file, LayerReader::Repeats::allowed);
   Plan plan = plan_of(file, reader, section);
   std::shared_ptr<Plan> in_order;
   if (const auto other = file.find(Kind::plan_in_order)) {

@@ -58,7 +58,7 @@ class PackedWriter {
   template <class T>
   std::uint32_t add_array(std::span<const T> values);
   std::uint32_t add_records(packed::Kind kind, std::vector<std::byte> records);
-  void add_model(packed::Kind kind, packed::ModelRecord record, const std::vector<Layer>& layers,
+  void add_chain(packed::Kind kind, packed::ChainRecord record, const std::vector<Layer>& layers,
                  const std::vector<Array<Index>>& expansion);
   void add_plan_as(packed::Kind kind, const Plan& plan);
   packed::LayerRecord add_layer(const Layer& layer, const ValueCoding& coding);

@@ -13,7 +13,7 @@
 #include "core/system/out_of_memory.hpp"
 #include "core/types/all_finite.hpp"
 #include "io/models/architecture/reader.hpp"
-#include "io/packed/model_reader.hpp"
+#include "io/packed/layer_reader.hpp"
 #include "io/packed/stored_plan.hpp"
 #include "model/operations/csr_of_dense.hpp"
 #include "spdnn/error.hpp"
@@ -36,7 +36,7 @@ std::string section_text(SectionLoader& loader, const PackedFile& file, std::uin
 class PackedWeights final : public StoredWeights {
  public:
   explicit PackedWeights(const PackedFile& file) : file_(file) {
-    ModelReader reader(file, ModelReader::Repeats::refused);
+    LayerReader reader(file, LayerReader::Repeats::refused);
     const Records records = read_records(reader.loader());
     const std::string names = section_text(reader.loader(), file, graph_.names);
     architecture_ = section_text(reader.loader(), file, graph_.architecture);
@@ -122,7 +122,7 @@ class PackedWeights final : public StoredWeights {
   }
 
   /// Requests a tensor; its arrays are valid once the reader has run. `typed` may be null.
-  void add(ModelReader& reader, const TensorRecord& record, const TypedRecord* typed, const std::string& name) {
+  void add(LayerReader& reader, const TensorRecord& record, const TypedRecord* typed, const std::string& name) {
     const std::string where = fmt::format("tensor '{}'", name);
     Stored stored;
     stored.dense = record.numbers != kNone;

@@ -491,7 +491,7 @@ TEST(Packed, ACapThatIsNoPositiveNumberIsRefused) {
   const PackedFile whole = file.open();
   const std::size_t record = whole.entry(whole.require(packed::Kind::network, "network")).offset;
   const auto error_of_cap = [&](double cap) {
-    file.patch(record + offsetof(packed::ModelRecord, cap), cap);
+    file.patch(record + offsetof(packed::ChainRecord, cap), cap);
     packed::seal(file.bytes);
     return data_error([&] { load_network(file.open(), {}); });
   };

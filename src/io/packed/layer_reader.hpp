@@ -16,29 +16,29 @@ namespace spdnn {
 
 /// Turns the records of a packed file into matrices and layers. Their arrays are valid after run(), which checks block
 /// by block that the entries form a matrix (CsrMatrix::validate()).
-class ModelReader {
+class LayerReader {
  public:
   /// Whether a row may hold a column more than once: allowed in plans, refused in networks and images.
   enum class Repeats { refused, allowed };
   /// `slab_bytes` is passed to SectionLoader.
-  ModelReader(const PackedFile& file, Repeats repeats, std::size_t slab_bytes = 0)
+  LayerReader(const PackedFile& file, Repeats repeats, std::size_t slab_bytes = 0)
       : file_(file), loader_(file, slab_bytes), repeats_(repeats) {}
 
-  struct Model {
-    packed::ModelRecord record;
+  struct Chain {
+    packed::ChainRecord record;
     std::vector<packed::LayerRecord> layer_records;
     std::vector<Layer> layers;
     BiasRule bias_rule = BiasRule::non_zeros;
     std::optional<double> cap;
   };
 
-  Model records(std::uint32_t section);
+  Chain records(std::uint32_t section);
   /// Requests the first `count` layers.
-  void layers(Model& model, std::size_t count);
+  void layers(Chain& chain, std::size_t count);
   /// Requests one layer.
-  Layer layer(const Model& model, std::size_t k);
+  Layer layer(const Chain& chain, std::size_t k);
   /// Checks the record of a layer without its sections.
-  void check_record(const Model& model, std::size_t k) const;
+  void check_record(const Chain& chain, std::size_t k) const;
   /// Forgets previous requests: any section may be requested again.
   void begin_again();
   CsrMatrix matrix(const packed::MatrixRecord& record, const std::string& where);

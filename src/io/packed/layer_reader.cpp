@@ -1,4 +1,4 @@
-#include "io/packed/model_reader.hpp"
+#include "io/packed/layer_reader.hpp"
 
 #include <fmt/format.h>
 
@@ -12,10 +12,10 @@
 
 namespace spdnn {
 
+using packed::ChainRecord;
 using packed::kNone;
 using packed::LayerRecord;
 using packed::MatrixRecord;
-using packed::ModelRecord;
 
 namespace {
 
@@ -63,40 +63,40 @@ bool decode(std::span<const Code> codes, float* to, const std::vector<float>& pa
 
 }  // namespace
 
-ModelReader::Model ModelReader::records(std::uint32_t section) {
+LayerReader::Chain LayerReader::records(std::uint32_t section) {
   const std::size_t size = file_.entry(section).bytes;
   const std::vector<std::byte> bytes = loader_.now<std::byte>(section, size);
-  Model model;
-  if (size < sizeof(ModelRecord)) refuse("its description", "cut short");
-  std::memcpy(&model.record, bytes.data(), sizeof(ModelRecord));
-  const std::size_t layer_bytes = std::size_t{model.record.layers} * sizeof(LayerRecord);
-  if (size != sizeof(ModelRecord) + layer_bytes) refuse("its description", "not as long as its layers need");
-  model.layer_records.resize(model.record.layers);
-  if (layer_bytes > 0) std::memcpy(model.layer_records.data(), bytes.data() + sizeof(ModelRecord), layer_bytes);
+  Chain chain;
+  if (size < sizeof(ChainRecord)) refuse("its description", "cut short");
+  std::memcpy(&chain.record, bytes.data(), sizeof(ChainRecord));
+  const std::size_t layer_bytes = std::size_t{chain.record.layers} * sizeof(LayerRecord);
+  if (size != sizeof(ChainRecord) + layer_bytes) refuse("its description", "not as long as its layers need");
+  chain.layer_records.resize(chain.record.layers);
+  if (layer_bytes > 0) std::memcpy(chain.layer_records.data(), bytes.data() + sizeof(ChainRecord), layer_bytes);
 
-  if (model.record.bias_everywhere > 1) refuse("its description", "an unknown bias rule");
-  model.bias_rule = model.record.bias_everywhere == 1 ? BiasRule::everywhere : BiasRule::non_zeros;
-  if (!(std::isfinite(model.record.cap) && model.record.cap >= 0)) refuse("its description", "cap is not positive");
-  if (model.record.cap > 0) model.cap = model.record.cap;
-  return model;
+  if (chain.record.bias_everywhere > 1) refuse("its description", "an unknown bias rule");
+  chain.bias_rule = chain.record.bias_everywhere == 1 ? BiasRule::everywhere : BiasRule::non_zeros;
+  if (!(std::isfinite(chain.record.cap) && chain.record.cap >= 0)) refuse("its description", "cap is not positive");
+  if (chain.record.cap > 0) chain.cap = chain.record.cap;
+  return chain;
 }
 
-void ModelReader::layers(Model& model, std::size_t count) {
-  for (std::size_t k = 0; k < count; ++k) model.layers.push_back(layer(model, k));
+void LayerReader::layers(Chain& chain, std::size_t count) {
+  for (std::size_t k = 0; k < count; ++k) chain.layers.push_back(layer(chain, k));
 }
 
-void ModelReader::check_record(const Model& model, std::size_t k) const {
-  const LayerRecord& record = model.layer_records[k];
+void LayerReader::check_record(const Chain& chain, std::size_t k) const {
+  const LayerRecord& record = chain.layer_records[k];
   const std::string where = fmt::format("layer {}", k + 1);
   check_record(record.weights, where);
-  if (k > 0 && record.weights.cols != model.layer_records[k - 1].weights.rows)
-    refuse(where, fmt::format("{} inputs, expected {}", record.weights.cols, model.layer_records[k - 1].weights.rows));
+  if (k > 0 && record.weights.cols != chain.layer_records[k - 1].weights.rows)
+    refuse(where, fmt::format("{} inputs, expected {}", record.weights.cols, chain.layer_records[k - 1].weights.rows));
   if (!std::isfinite(record.bias)) refuse(where, "bias is not finite");
 }
 
-Layer ModelReader::layer(const Model& model, std::size_t k) {
-  check_record(model, k);
-  const LayerRecord& record = model.layer_records[k];
+Layer LayerReader::layer(const Chain& chain, std::size_t k) {
+  check_record(chain, k);
+  const LayerRecord& record = chain.layer_records[k];
   const std::string where = fmt::format("layer {}", k + 1);
   Layer result{matrix(record.weights, where), {}};
   result.bias.uniform = record.bias;
@@ -107,12 +107,12 @@ Layer ModelReader::layer(const Model& model, std::size_t k) {
   return result;
 }
 
-void ModelReader::begin_again() {
+void LayerReader::begin_again() {
   loader_.begin_again();
   suspects_.clear();
 }
 
-void ModelReader::check_record(const MatrixRecord& record, const std::string& where) const {
+void LayerReader::check_record(const MatrixRecord& record, const std::string& where) const {
   if (record.rows > kMaxIndex || record.cols > kMaxIndex) refuse(where, "more than 2^31-1 rows or columns");
   if (!std::isfinite(record.value)) refuse(where, "its value is not finite");
   const bool coded = record.value_bytes == 1 || record.value_bytes == 2;
@@ -127,7 +127,7 @@ void ModelReader::check_record(const MatrixRecord& record, const std::string& wh
   if (record.entries > file_.size()) refuse(where, "more entries than the file has room for");
 }
 
-CsrMatrix ModelReader::matrix(const MatrixRecord& record, const std::string& where) {
+CsrMatrix LayerReader::matrix(const MatrixRecord& record, const std::string& where) {
   check_record(record, where);
   CsrMatrix matrix;
   matrix.rows = record.rows;
@@ -141,12 +141,12 @@ CsrMatrix ModelReader::matrix(const MatrixRecord& record, const std::string& whe
   return matrix;
 }
 
-Array<Offset> ModelReader::row_offsets(const MatrixRecord& record, const std::string& where) {
+Array<Offset> LayerReader::row_offsets(const MatrixRecord& record, const std::string& where) {
   check_record(record, where);
   return offsets(record, where);
 }
 
-Array<Offset> ModelReader::offsets(const MatrixRecord& record, const std::string& where) {
+Array<Offset> LayerReader::offsets(const MatrixRecord& record, const std::string& where) {
   if (record.offsets != kNone) {
     const std::size_t count = std::size_t{record.rows} + 1;
     const auto ascend = [count, entries = record.entries](std::size_t first, std::span<const Offset> part) {
@@ -170,7 +170,7 @@ Array<Offset> ModelReader::offsets(const MatrixRecord& record, const std::string
   return regular_offsets_;
 }
 
-Array<Index> ModelReader::indices(const MatrixRecord& record, const std::string& where, const Array<Offset>& offsets,
+Array<Index> LayerReader::indices(const MatrixRecord& record, const std::string& where, const Array<Offset>& offsets,
                                   const std::shared_ptr<std::atomic<bool>>& unordered) {
   if (record.entries == 0 && record.indices == kNone) return {};
   const Index cols = record.cols;
@@ -195,7 +195,7 @@ Array<Index> ModelReader::indices(const MatrixRecord& record, const std::string&
       });
 }
 
-Array<float> ModelReader::values(const MatrixRecord& record, const std::string& where) {
+Array<float> LayerReader::values(const MatrixRecord& record, const std::string& where) {
   switch (record.value_bytes) {
     case 0:
       return {};
@@ -212,7 +212,7 @@ Array<float> ModelReader::values(const MatrixRecord& record, const std::string& 
   }
 }
 
-std::vector<float> ModelReader::palette(const MatrixRecord& record, const std::string& where) {
+std::vector<float> LayerReader::palette(const MatrixRecord& record, const std::string& where) {
   if (record.value_bytes != 1 && record.value_bytes != 2) return {};
   const std::size_t most = std::size_t{1} << 8 * record.value_bytes;
   const std::size_t known = file_.entry(record.palette).bytes / sizeof(float);
@@ -223,7 +223,7 @@ std::vector<float> ModelReader::palette(const MatrixRecord& record, const std::s
 }
 
 template <class Code>
-Array<float> ModelReader::coded_values(const MatrixRecord& record, const std::string& where) {
+Array<float> LayerReader::coded_values(const MatrixRecord& record, const std::string& where) {
   std::vector<float> palette = this->palette(record, where);
   const std::size_t known = palette.size();
   palette.resize(std::size_t{std::numeric_limits<Code>::max()} + 1);
@@ -234,7 +234,7 @@ Array<float> ModelReader::coded_values(const MatrixRecord& record, const std::st
       });
 }
 
-void ModelReader::run(const ProgressCallback& callback) {
+void LayerReader::run(const ProgressCallback& callback) {
   loader_.run(callback);
   for (const Suspect& suspect : suspects_) {
     if (!*suspect.unordered) continue;

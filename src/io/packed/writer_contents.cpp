@@ -14,10 +14,10 @@
 
 namespace spdnn {
 
+using packed::ChainRecord;
 using packed::Kind;
 using packed::LayerRecord;
 using packed::MatrixRecord;
-using packed::ModelRecord;
 
 namespace {
 
@@ -200,7 +200,7 @@ LayerRecord PackedWriter::add_layer(const Layer& layer, const ValueCoding& codin
   return record;
 }
 
-void PackedWriter::add_model(Kind kind, ModelRecord record, const std::vector<Layer>& layers,
+void PackedWriter::add_chain(Kind kind, ChainRecord record, const std::vector<Layer>& layers,
                              const std::vector<Array<Index>>& expansion) {
   std::vector<ValueCoding> codings(layers.size());
   parallel_for(layers.size(), [&](std::size_t k) { codings[k] = choose_coding(layers[k].weights); });
@@ -217,10 +217,10 @@ void PackedWriter::add_model(Kind kind, ModelRecord record, const std::vector<La
 
 void PackedWriter::add_network(const Network& network) {
   network.validate();
-  ModelRecord record;
+  ChainRecord record;
   record.bias_everywhere = network.bias_rule == BiasRule::everywhere ? 1 : 0;
   record.cap = network.cap.value_or(0.0);
-  add_model(Kind::network, record, network.layers, {});
+  add_chain(Kind::network, record, network.layers, {});
   header_.contents |= packed::kNetwork;
   header_.layers = narrow<std::uint32_t>(network.layers.size());
   header_.edges = network.edges();
@@ -229,7 +229,7 @@ void PackedWriter::add_network(const Network& network) {
 
 void PackedWriter::add_network(const NetworkStream& network, const ProgressCallback& callback) {
   layers_ = network.layers;
-  ModelRecord record;
+  ChainRecord record;
   record.bias_everywhere = network.bias_rule == BiasRule::everywhere ? 1 : 0;
   record.cap = network.cap.value_or(0.0);
   record.layers = narrow<std::uint32_t>(network.depth());
@@ -274,7 +274,7 @@ void PackedWriter::add_images(const ImageSet& images) {
 
 void PackedWriter::add_plan_as(Kind kind, const Plan& plan) {
   Network{plan.layers, plan.bias_rule, plan.cap}.validate();
-  ModelRecord record;
+  ChainRecord record;
   record.bias_everywhere = plan.bias_rule == BiasRule::everywhere ? 1 : 0;
   record.cap = plan.cap.value_or(0.0);
   record.passes = packed::pass_bits(plan.passes);
@@ -291,7 +291,7 @@ void PackedWriter::add_plan_as(Kind kind, const Plan& plan) {
     notes.insert(notes.end(), text.begin(), text.end());
   }
   if (!notes.empty()) record.notes = add_records(Kind::data, std::move(notes));
-  add_model(kind, record, plan.layers, plan.expansion);
+  add_chain(kind, record, plan.layers, plan.expansion);
 }
 
 void PackedWriter::add_plan(const Plan& plan) {
