@@ -1,13 +1,13 @@
 #pragma once
 
-// count_kernel: layer 0 on images of bits. It counts how many of a neuron's terms are 1: one byte per image and neuron.
+// count_kernel: layer 0 on images of bits. It counts the terms of each neuron that are 1, one byte per image and
+// neuron.
 //
 // Mapping. A block stages the bits of a tile of images in shared memory, counts its classes of inputs (CountedLayer),
-// one byte per class, and adds up each neuron's classes. Where classes fill words, a thread counts the 32 classes of a
-// slice at once, in five bit planes, four words at a time; otherwise a thread counts one class. Blocks are small, so
-// that some read while others count.
-// Bound: device memory by its traffic, one read of the bits and one write of the counts; in fact instructions.
-// results/h200/roofline.md has measurements.
+// one byte per class, and adds each neuron's classes. If classes fill words, a thread counts the 32 classes of a slice
+// together, in five bit planes, four words at a time; otherwise a thread counts one class. Blocks are small, so that
+// some read while others count. Bound: by traffic, device memory (one read of the bits, one write of the counts); in
+// practice, instructions. results/h200/roofline.md has measurements.
 
 #include <cuda_runtime_api.h>
 
@@ -19,7 +19,7 @@
 
 namespace spdnn::cuda::cascade {
 
-/// Copies the bits of a tile's images to shared memory, each image's with a pair of words of zeros after them.
+/// Copies the bits of a tile's images to shared memory, each followed by two words of zeros.
 __device__ inline void stage_bits(const CountingArgs& c, Index first, std::uint32_t* bits) {
   auto* to = reinterpret_cast<std::uint64_t*>(bits);
   const Index pitch = c.image_pairs + 1;
@@ -33,7 +33,7 @@ __device__ inline void stage_bits(const CountingArgs& c, Index first, std::uint3
   for (Index i = threadIdx.x; i < c.tile; i += kCountThreads) to[i * pitch + c.image_pairs] = 0;
 }
 
-/// Counts the classes of a slice at once: each class's k-th input is its bit of one word.
+/// Counts the classes of a slice together: the k-th inputs of all classes are the bits of one word.
 __device__ inline void count_words(const CountingArgs& c, const std::uint32_t* bits, std::uint8_t* classes) {
   for (Index item = threadIdx.x; item < c.class_slices * c.tile; item += kCountThreads) {
     const Index slice = item % c.class_slices;
@@ -78,7 +78,7 @@ __device__ inline std::uint32_t counts_of(const CountingArgs& c, Index k, Index 
          static_cast<std::uint32_t>(counts[four.w]) << 24U;
 }
 
-/// Adds up each neuron's classes: a thread takes four neurons of two images.
+/// Adds each neuron's classes: a thread takes four neurons of two images.
 __device__ inline void add_classes(const CountingArgs& c, Index first, const std::uint8_t* classes) {
   const Index quads = 8 * c.neuron_slices;
   const Index lanes = quads > kCountThreads / 2 ? kCountThreads : quads > 32 ? 64 : quads > 8 ? 16 : 8;

@@ -1,5 +1,5 @@
-// The engine `cascade`; README.md says what its files hold. advance() runs the whole plan once the last layer is asked
-// for, and nothing before that. activations() always runs the layers again, from the inputs.
+// The engine `cascade`; README.md lists its files. advance() runs the whole plan when the last layer is requested, and
+// nothing before. activations() runs the layers again, from the inputs.
 
 #include <algorithm>
 #include <optional>
@@ -47,7 +47,7 @@ struct SurvivorBuffers {
   Survivors view() const { return {.rows = rows.data(), .stride = stride, .images = images.data(), .count = nullptr}; }
 };
 
-/// What this device lacks for the plan: a sentence, or nothing.
+/// The reason why this device does not support the plan, or empty.
 std::string reason_against_device(const Plan& plan, const cudaDeviceProp& device) {
   const Index width = plan.max_outputs();
   if (cascade::divide_shared_memory(width, device.sharedMemPerBlockOptin).regions > 0) return {};
@@ -151,7 +151,7 @@ class CascadeEngine final : public InspectableEngine {
   std::size_t count_stride() const { return std::size_t{32} * program_->counting.neuron_slices; }
   std::vector<Index> categories() const { return images_of(layout_.categories(host_state_.data()), images_.images()); }
 
-  /// The front takes the place of the first launch where blocks have the shared memory for it.
+  /// The front replaces the first launch if blocks have enough shared memory.
   void use_front(const cascade::FrontLaunch& front, const cudaDeviceProp& device) {
     if (front.shared_bytes > device.sharedMemPerBlockOptin) return;
     allow_shared_memory(front.kernel, front.shared_bytes, device);

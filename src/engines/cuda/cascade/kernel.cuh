@@ -1,17 +1,17 @@
 #pragma once
 
 // cascade_kernel: a block takes a *wave* of images, its share of them or as many as its shared memory holds, and keeps
-// those that stay active there from layer to layer, moving them together whenever that saves columns. It is made for
-// plans that twins have narrowed and images that mostly retire within a few layers.
+// active images there from layer to layer, compacting them whenever that saves columns. It is designed for plans
+// narrowed by `twins` and images that mostly retire within a few layers.
 //
-// Work. Two launches, or one where no layer is left for the second. The first runs all images through the first layers,
+// Work. Two launches, or one if no layer is left for the second. The first runs all images through the first layers,
 // wave after wave: layer 0 from counts, layer 1 as well if the plan has a table for it (tables.cuh), the others by sums
-// (layer.cuh); its survivors go to device memory. The second deals these out evenly, drops the duplicates found
-// (survivors.cuh) and runs the rest to the last layer. Blocks never wait for one another; the last one to finish writes
-// the results into the host's memory.
+// (layer.cuh); its survivors go to device memory. The second distributes these evenly, drops duplicates (survivors.cuh)
+// and runs the rest to the last layer. Blocks never wait for one another; the last one to finish writes the results to
+// host memory.
 //
 // Mapping. One block per multiprocessor; a region of shared memory has a row for each neuron and one column per image
-// (wave.cuh). Once one region of at most 32 columns is left, each warp follows the images by itself (narrow.cuh).
+// (wave.cuh). Once one region of at most 32 columns is left, each warp tracks all images (narrow.cuh).
 //
 // Bound. Where the sums of a layer are a, b, a, b, ..., fp32 FMA; in other layers shared memory; for the last images
 // the latency of a layer. results/h200/roofline.md has measurements.
@@ -22,7 +22,7 @@
 
 namespace spdnn::cuda::cascade {
 
-/// Runs a wave on to layer `until`, or until its images have retired. After retire() or load_survivors().
+/// Runs a wave to layer `until`, or until its images have retired. After retire() or load_survivors().
 __device__ inline void run(BlockContext& block, Wave& wave) {
   const Index until = block.args.until;
   if (saves_columns(wave) && wave.layer < until) compact(block, wave, block.layer(wave.layer).inputs);
@@ -46,8 +46,8 @@ __device__ inline void run(BlockContext& block, Wave& wave) {
   if (narrow.on) narrow.leave(wave, block.shared);
 }
 
-/// Loads images first .. first+count-1 from their counts, runs layer 0, and layer 1 as well where this is `tabled`
-/// (even if layer 0 has retired them all), and retires images.
+/// Loads images first .. first+count-1 from their counts, runs layer 0, and layer 1 as well if it is `tabled` (even if
+/// layer 0 has retired them all), and retires images.
 __device__ inline void begin_counted(BlockContext& block, Index first, Index count, bool tabled, Wave& wave) {
   CascadeLayer layer = block.layer(0);
   const Counts counts = load_counts(block, layer.outputs, first, count, tabled, wave);
@@ -59,8 +59,8 @@ __device__ inline void begin_counted(BlockContext& block, Index first, Index cou
   retire(block, wave.layer++, layer.outputs, wave);
 }
 
-/// Takes the next images, at most `most`, after the `dealt` ones that blocks begin with; returns the first of them, or
-/// the number of images where none is left.
+/// Takes the next images, at most `most`, after the first `dealt`, with which blocks begin; returns the first of them,
+/// or the number of images if none is left.
 __device__ inline Index take_images(BlockContext& block, Index most, Index dealt, Index images) {
   Shared& shared = block.shared;
   __syncthreads();
@@ -70,8 +70,8 @@ __device__ inline Index take_images(BlockContext& block, Index most, Index dealt
   return shared.next[0];
 }
 
-/// Where the device can do that, a kernel starts before the one that it follows is done: this waits for it, and allows
-/// the same to the next.
+/// Programmatic dependent launch, if the device supports it: a kernel starts before the previous one has ended. Waits
+/// for that, and lets the next one start.
 __device__ inline void await_previous_kernel() {
 #if __CUDA_ARCH__ >= 900
   cudaTriggerProgrammaticLaunchCompletion();

@@ -3,16 +3,15 @@
 // One layer on a wave of images in shared memory.
 //
 // Mapping. A thread computes a neuron for up to four neighbouring columns of a region. With 128 columns the threads of
-// a warp share one neuron's terms; with fewer, a warp works on several neurons. Terms come from L2. A layer goes region
-// by region, each into the free one, which leaves its own free for the next.
-// Cost per term and image: a shared memory read of 4 bytes and an FMA; where the sums of a layer are a, b, a, b, ...,
-// two reads for the whole sum.
+// a warp share one neuron's terms; with fewer, a warp works on several neurons. Terms come from L2. A layer processes
+// region by region, each into the free one; its own becomes free for the next. Cost per term and image: a shared memory
+// read of 4 bytes and an FMA; where the sums of a layer are a, b, a, b, ..., two reads for the whole sum.
 
 #include "engines/cuda/cascade/wave.cuh"
 
 namespace spdnn::cuda::cascade {
 
-/// V neighbouring columns of a row, moved at once.
+/// V neighbouring columns of a row, moved by one instruction.
 template <Index V>
 struct alignas(V * sizeof(float)) Columns {
   float at[V];
@@ -58,7 +57,7 @@ struct Range {
     high[v] = fmaxf(high[v], sum);
     low[v] = fminf(low[v], sum);
   }
-  /// Marks what a layer's activations show of the columns from `slot` on.
+  /// Sets the marks of a layer's activations for the columns from `slot` on.
   __device__ void mark(BlockContext& block, Index slot) const {
 #pragma unroll
     for (Index v = 0; v < V; ++v) {
@@ -68,7 +67,7 @@ struct Range {
   }
 };
 
-/// Turns sums into activations. The usual case takes five instructions per value.
+/// Turns sums into activations. The common case takes five instructions per value.
 template <Index V>
 __device__ void activate(const BlockContext& block, const CascadeLayer& layer, float bias, Columns<V>& sums,
                          Range<V>& range) {
@@ -96,7 +95,7 @@ __device__ inline const float* in_row(const float* rows, Index row, Index row_by
   return reinterpret_cast<const float*>(reinterpret_cast<const char*>(rows) + row * row_bytes);
 }
 
-/// The activations that eight terms of 16 bits name, or the first `count` of them.
+/// The activations of eight 16-bit terms, or of the first `count` of them.
 template <Index V>
 struct Terms {
   Columns<V> at[8];
@@ -165,7 +164,7 @@ struct Mapping {
   }
 };
 
-/// Adds the bias, activates, writes and notes the extremes of V columns of a neuron.
+/// Adds the bias, applies the activation function, stores, and updates the extremes of V columns of a neuron.
 template <Index V>
 __device__ void finish(const BlockContext& block, const CascadeLayer& layer, Index neuron, Columns<V>& sums, float* to,
                        Index shift, Range<V>& range) {
@@ -175,8 +174,8 @@ __device__ void finish(const BlockContext& block, const CascadeLayer& layer, Ind
   sums.write(to + (neuron << shift));
 }
 
-/// Sums of a, b, a, b, ...: both are read once. A thread works on several neurons at a time, as each sum is a chain of
-/// additions, and reads ahead which inputs the next neurons' a and b are.
+/// Sums of a, b, a, b, ...: both are read once. As each sum is a chain of additions, a thread works on several neurons
+/// at a time; it prefetches the indices of the next neurons' a and b.
 template <Index V>
 __device__ void run_pairs(const BlockContext& block, const CascadeLayer& layer, const float* from, float* to,
                           Index shift, Range<V>& range) {
@@ -233,7 +232,7 @@ __device__ void run_columns(BlockContext& block, const CascadeLayer& layer, cons
   range.mark(block, slot + mapping.column);
 }
 
-/// The same, with four columns per thread where there are as many.
+/// The same, with four columns per thread if there are enough.
 __device__ inline void run_region(BlockContext& block, const CascadeLayer& layer, const float* from, float* to,
                                   Index shift, Index slot) {
   if (shift >= 2)
@@ -244,8 +243,8 @@ __device__ inline void run_region(BlockContext& block, const CascadeLayer& layer
     run_columns<1>(block, layer, from, to, shift, slot);
 }
 
-/// A layer on all images of a wave: each region's outputs go to a free one. Marks go to `marks` and the slots after it.
-/// Ends with a barrier.
+/// A layer on all images of a wave, writing each region's outputs to a free one. Marks go to `marks` and the slots
+/// after it. Ends with a barrier.
 __device__ inline void run_layer(BlockContext& block, const CascadeLayer& layer, Index marks, Wave& wave) {
   for (Index g = 0; g < wave.groups; ++g) {
     const Index region = block.memory.take();

@@ -1,16 +1,16 @@
 #pragma once
 
-// The last images of a wave: one region of at most 32 columns. What bounds them is the latency of a layer. A layer
-// therefore takes one barrier, and another only where columns are moved, and its terms are brought to L1 while the
-// layer before runs, if they take at most 32 KiB.
+// The last images of a wave: one region of at most 32 columns. The latency of a layer bounds them. Therefore a layer
+// takes one barrier, a second only if columns move, and its terms are prefetched into L1 during the previous layer if
+// they take at most 32 KiB.
 
 #include "engines/cuda/cascade/retire.cuh"
 
 namespace spdnn::cuda::cascade {
 
 /// Prefetches into L1 the terms of the layer after `number`, unless they take more than kMostPrefetched sectors, and
-/// the description of the layer after that. The last warp does so, as it is the first to have no neurons where layers
-/// are narrow: it copies four bytes of each sector to memory that nobody reads.
+/// the description of the layer after that. The last warp does so, because in narrow layers it is the first without
+/// neurons: it copies four bytes of each sector to unused memory.
 __device__ inline void prefetch_next_layer(BlockContext& block, Index number) {
   constexpr Index kSector = 32;  // bytes that L1 reads at once
   if (threadIdx.x < kThreads - 32) return;
@@ -39,9 +39,9 @@ __device__ inline Index place_of_bit(std::uint32_t bits, Index n) {
   return place;
 }
 
-/// Follows the images of a wave with one region and at most 32 columns: every warp does so by itself, one lane per
-/// column, so that the only barriers are that of run_layer() and that of compact(). Marks go to three places in turn:
-/// one is written, one read, one cleared. The last warp records what becomes of the images.
+/// Tracks the images of a wave with one region and at most 32 columns: every warp does so, one lane per column, so that
+/// the only barriers are those of run_layer() and compact(). Marks use three buffers in rotation: one is written, one
+/// read, one cleared. The last warp records the images' results.
 struct NarrowWave {
   bool on = false;
   Index image = kNoImage;    ///< of this thread's lane
@@ -54,7 +54,7 @@ struct NarrowWave {
     marks = 0;
     on = true;
   }
-  /// What retire() does for other waves.
+  /// retire() for narrow waves.
   __device__ void retire(BlockContext& block, Index outputs, Wave& wave) {
     Shared& shared = block.shared;
     const Index lane = threadIdx.x % 32;
@@ -64,7 +64,7 @@ struct NarrowWave {
     if (threadIdx.x < 32) shared.marks[(marks == 0 ? 64 : marks - 32) + lane] = {};
     marks = marks == 64 ? 0 : marks + 32;
   }
-  /// What compact() does for other waves, after retire(). Ends with a barrier.
+  /// compact() for narrow waves, after retire(). Ends with a barrier.
   __device__ void compact(BlockContext& block, Wave& wave, Index width) {
     const Index shift = shift_for(wave.active, 32);
     const Index column = threadIdx.x & ((1U << shift) - 1);

@@ -51,8 +51,7 @@ std::vector<Index> words_of(const SlicedLists& inputs, Index input_count) {
   return words;
 }
 
-/// CountedLayer::runs for these lists of the neurons' classes, padded with `padding`. Zeros stand where a count of
-/// class `zeros` would.
+/// CountedLayer::runs for these lists of the neurons' classes, padded with `padding`. A count of class `zeros` is 0.
 std::vector<Index> runs_of(const SlicedLists& classes, Index padding, Index zeros) {
   const Index quads = classes.slices() * kSlice / 4;
   Index longest = 0;
@@ -87,7 +86,7 @@ CountedLayer count_classes(const CsrMatrix& weights) {
     inputs[found->second].push_back(input);
     class_of[input] = found->second;
   }
-  // A neuron reads all inputs of a class equally often: the first input stands for it.
+  // A neuron reads all inputs of a class equally often: the first input represents the class.
   std::vector<std::vector<Index>> classes(weights.rows);
   for (Index row = 0; row < weights.rows; ++row)
     for (const Index input : weights.row(row))
@@ -106,8 +105,8 @@ CountedLayer count_classes(const CsrMatrix& weights) {
   return layer;
 }
 
-/// Pairs of terms per row where all rows are equally long, of four terms or more, and alternate between two inputs of
-/// their own; otherwise 0.
+/// Pairs of terms per row if all rows have the same length, at least four, and each alternates between two inputs;
+/// otherwise 0.
 Index alternating_pairs(const CsrMatrix& weights) {
   const Offset degree = weights.rows == 0 ? 0 : weights.degree(0);
   if (degree < 4) return 0;
@@ -220,7 +219,7 @@ std::string reason_against_cascade(const Plan& plan) {
 }
 
 Preference cascade_preference(const Plan& plan) {
-  constexpr Index kNarrowed = 4;       // times narrower than the inputs at least
+  constexpr Index kNarrowed = 4;       // the least ratio of the inputs to the widest layer
   constexpr Index kNarrowTail = 1024;  // neurons
   const Index width = plan.max_outputs();
   const bool suits =
@@ -235,7 +234,7 @@ std::size_t most_cascade_bytes(const Plan& plan) {
     for (Index row = 0; row < layer.outputs(); ++row) most = std::max(most, layer.weights.degree(row));
     bytes += layer.outputs() * (sizeof(Index) + sizeof(float) + (most + kChunk - 1) / kChunk * kChunk * 2);
   }
-  // Layer 0 instead: lists of its inputs and of its neurons' classes, four bytes an entry, padded to slices.
+  // For layer 0: lists of its inputs and of its neurons' classes, four bytes per entry, padded to slices.
   return bytes + 4 * sizeof(Index) * (plan.layers.front().weights.entries() + plan.inputs() + 32);
 }
 

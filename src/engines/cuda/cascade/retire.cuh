@@ -1,15 +1,15 @@
 #pragma once
 
 // Which images retire after a layer: those that are all zero and would next enter layer `dead_from` or a later one, and
-// those at the cap that would next enter layer `saturated_from` or a later one. After the last layer the others' end is
-// recorded too, but they stay active, so that activations() can have their rows.
+// those at the cap that would next enter layer `saturated_from` or a later one. After the last layer the results of the
+// others are recorded too, but they stay active, so that activations() can read their rows.
 
 #include "engines/cuda/cascade/wave.cuh"
 #include "engines/cuda/retire/offered_duplicates.cuh"
 
 namespace spdnn::cuda::cascade {
 
-/// What a layer decides about one image.
+/// The state of one image after a layer.
 struct Decision {
   bool live = false;  ///< not all zero
   bool saturated = false;
@@ -17,7 +17,7 @@ struct Decision {
   bool ends = false;  ///< its run ends after this layer
 };
 
-/// Records what becomes of images whose run ends after layer `number`. By whole warps, where one of the images ends.
+/// Records the results of images whose run ends after layer `number`. By whole warps, if one of the images ends.
 __device__ inline void record_ends(const BlockContext& block, Index number, Index image, const Decision& decision) {
   const LaunchArgs& args = block.args;
   const bool last = number + 1 == block.program.depth;
@@ -30,9 +30,9 @@ __device__ inline void record_ends(const BlockContext& block, Index number, Inde
     atomicAdd(&args.tallies[number].saturated, static_cast<Index>(__popc(saturates)));
 }
 
-/// Decides about this thread's image, kNoImage where it has none, after layer `number` of `outputs` neurons: returns
-/// it, or kNoImage where it retires. Threads that are told to `record` count and note what they decide, by whole warps:
-/// one thread per image does.
+/// Decides whether this thread's image (kNoImage: none) retires after layer `number` of `outputs` neurons: returns the
+/// image, or kNoImage if it retires. Threads with `record`, one per image, also count and record the decision, by whole
+/// warps.
 __device__ inline Index retire_image(const BlockContext& block, Index number, Index outputs, Index image, Marks marks,
                                      bool record) {
   const ProgramView& program = block.program;
@@ -52,8 +52,8 @@ __device__ inline Index retire_image(const BlockContext& block, Index number, In
   return saturated || dead ? kNoImage : image;
 }
 
-/// Retires a wave's images by the marks of layer `number`, clears these, and notes which images are active. One thread
-/// per column. Ends with note_active().
+/// Retires a wave's images by the marks of layer `number`, clears these, and records the active images. One thread per
+/// column. Ends with note_active().
 __device__ inline void retire(BlockContext& block, Index number, Index outputs, Wave& wave) {
   Shared& shared = block.shared;
   const Index slot = threadIdx.x;

@@ -7,18 +7,18 @@ namespace spdnn::cuda::cascade {
 
 namespace {
 
-/// Floats of a region at most, unless one column takes more: enough for barriers to cost little, and few enough for
-/// several regions to fit a block.
+/// Maximum floats of a region, unless one column takes more: large enough that barriers cost little, and small enough
+/// that several regions fit in a block.
 constexpr Index kRegionFloats = 8192;
 constexpr Index kFewestRegions = 2;  ///< one of them is free
 static_assert(std::max(kRegionFloats, kCascadeWidth) <= 16 * kThreads, "load_counts() takes a region at once");
 
-/// Shared memory of a counting block at most, unless one image takes more: as many blocks per multiprocessor as threads
-/// allow.
+/// Maximum shared memory of a counting block, unless one image takes more: the number of threads limits the blocks per
+/// multiprocessor.
 constexpr std::size_t kCountingBytes = std::size_t{27} << 10U;
 constexpr Index kMostCountingTile = 128;
 
-/// Layers that the first launch runs at least: after so many, few images of the official networks are active.
+/// Minimum number of layers of the first launch: after these, few images of the official networks are active.
 constexpr Index kFirstLayers = 6;
 
 }  // namespace

@@ -1,7 +1,7 @@
 #pragma once
 
-// The host's arithmetic of a run: how shared memory is divided, what the kernels are told, and which launches a run
-// takes. It is compiled without CUDA: the engine calls it, and so do the tests that run the kernels on the CPU.
+// The host's arithmetic of a run: the division of shared memory, the kernels' arguments, and the launches. It is
+// compiled without CUDA: the engine calls it, and so do the tests that run the kernels on the CPU.
 
 #include <cstddef>
 #include <vector>
@@ -10,7 +10,7 @@
 
 namespace spdnn::cuda::cascade {
 
-/// How the shared memory of a block of cascade_kernel is divided.
+/// The division of a block's shared memory in cascade_kernel.
 struct SharedLayout {
   Index columns = 0;
   Index regions = 0;  ///< 0 where the widest layer does not fit
@@ -19,25 +19,25 @@ struct SharedLayout {
   std::size_t bytes() const { return sizeof(Shared) + std::size_t{regions} * region_floats * sizeof(float); }
 };
 
-/// Floats per row of `width` neurons where rows are read four floats at a time.
+/// Floats per row of `width` neurons, if rows are read four floats at a time.
 constexpr Index padded_width(Index width) { return (width + 3) / 4 * 4; }
 
 /// The division for layers of up to `width` neurons in blocks of `block_bytes`.
 SharedLayout divide_shared_memory(Index width, std::size_t block_bytes);
 
-/// Images per counting block, or 0 where not even one fits into `block_bytes`.
+/// Images per counting block, or 0 if not even one fits into `block_bytes`.
 Index counting_tile(CountingArgs counting, std::size_t block_bytes);
 
-/// The kernels' arguments as far as the plan decides them. Pointers are to the vectors of `program` and `first`, for
-/// which an engine puts copies in device memory. The caller fills in the images, the counts and the tile.
+/// The kernels' arguments that depend on the plan alone. Pointers are to the vectors of `program` and `first`, which an
+/// engine copies to device memory. The caller fills in the images, the counts and the tile.
 ProgramView view_of(const CascadeProgram& program, const Plan& plan, const SharedLayout& layout);
 CountingArgs counting_of(const CountedLayer& first, const Plan& plan);
 FrontView view_of(const Front& front, const Plan& plan, const ProgramView& program);
 
-/// The layer with which the second launch begins; the depth where one launch runs them all.
+/// The first layer of the second launch; the depth if one launch runs all layers.
 Index second_launch_layer(const CascadeProgram& program);
 
-/// What the state of a run begins with.
+/// The beginning of a run's state.
 struct Counters {
   Index next[2];              ///< LaunchArgs::next, by launch
   Index between;              ///< survivors of the first launch
@@ -48,9 +48,9 @@ struct Counters {
   Index runs;                 ///< LaunchArgs::runs
 };
 
-/// Where the parts of a run's state lie, in bytes from its beginning, which is on a 16-byte bound. It is zero when the
-/// first run begins. When a run ends, what precedes `search_at` is copied to the host, of the tallies only those of
-/// counted layers; then all but the tables and the number of runs is cleared.
+/// The offsets of the parts of a run's state in bytes. The state is aligned to 16 bytes, and zero when the first run
+/// begins. At the end of a run, the part before `search_at` is copied to the host, with the tallies of counted layers
+/// only; then everything except the tables and the number of runs is cleared.
 struct StateLayout {
   StateLayout() = default;
   /// `zero_bytes` and `table_bytes`: of DuplicateSearch::zero_at and of its tables.
@@ -67,7 +67,7 @@ struct StateLayout {
   std::size_t bytes = 0;
 };
 
-/// What the launches of a run read and write, beside the program.
+/// The memory that the launches of a run read and write, besides the program.
 struct RunMemory {
   std::byte* state = nullptr;
   StateLayout layout;

@@ -1,8 +1,8 @@
 #pragma once
 
-// How active images leave a launch for device memory (the last launch only for activations()), and how the second
-// launch takes those of the first. The pass `identical` looks for duplicates on this way: save_survivors() offers each
-// row, and load_survivors() compares it with one candidate at most and drops it if they are equal.
+// Saves active images to device memory at the end of a launch (after the last launch only for activations()), and loads
+// those of the first launch in the second. In between, the pass `identical` finds duplicates: save_survivors() offers
+// each row, and load_survivors() compares it with at most one candidate and drops it if they are equal.
 
 #include "engines/cuda/cascade/wave.cuh"
 #include "engines/cuda/retire/offered_duplicates.cuh"
@@ -11,11 +11,11 @@ namespace spdnn::cuda::cascade {
 
 /// A run has one search for duplicates.
 inline constexpr Index kSide = 0;
-/// Keys of earlier runs stay in its table, and are smaller.
+/// Its table keeps keys of earlier runs, which are smaller.
 __device__ inline Index epoch_of(const LaunchArgs& args) { return __ldcg(args.runs) + 1; }
 
-/// Whether this thread's image, of row `row` if it `exists`, equals its candidate; lists it if so. By whole warps whose
-/// threads' rows follow one another.
+/// Whether this thread's image, of row `row` if it `exists`, equals its candidate; if so, lists it. By whole warps with
+/// consecutive rows.
 __device__ inline bool is_duplicate(const BlockContext& block, Index width, Index row, bool exists, std::uint32_t hash,
                                     Index image) {
   const Survivors& in = block.args.in;
@@ -34,8 +34,8 @@ __device__ inline bool is_duplicate(const BlockContext& block, Index width, Inde
   return (duplicates >> lane & 1U) != 0;
 }
 
-/// Loads the survivors first .. first+count-1 of the launch before; those found to be duplicates are not active. A
-/// thread takes four neurons of an image at a time. Ends with note_active().
+/// Loads the survivors first .. first+count-1 of the previous launch; duplicates are not active. A thread takes four
+/// neurons of an image at a time. Ends with note_active().
 __device__ inline void load_survivors(BlockContext& block, Index width, Index first, Index count, Wave& wave) {
   const Survivors& in = block.args.in;
   const bool exists = threadIdx.x < count;

@@ -1,19 +1,19 @@
 #pragma once
 
-// Layer 0 from the counts that count_kernel wrote, and layer 1 as well where the plan has a table for it. After layer 0
-// an activation is a function of one integer count, so sums a, b, a, b, ... of layer 1 depend on two counts: the table
-// has what the layer makes of each pair of counts, added term by term in the layer's own order. The activations after
-// layer 0 are then never stored.
+// Layer 0 from the counts of count_kernel, and layer 1 as well if the plan has a table for it. After layer 0 an
+// activation is a function of one integer count, so sums a, b, a, b, ... of layer 1 depend on two counts: the table has
+// the layer's output for each pair of counts, added term by term in the layer's order. The activations after layer 0
+// are then never stored.
 //
-// A wave's counts lie in shared memory as its activations do later, one row for each neuron, but as bytes: the counts
-// of four of its groups take one region.
+// A wave's counts are laid out in shared memory like its activations later, one row for each neuron, but as bytes: the
+// counts of four of its groups take one region.
 
 #include "engines/cuda/cascade/layer.cuh"
 
 namespace spdnn::cuda::cascade {
 
-/// Tabulates what layer 0 makes of each count, before it is cut off at 0 and the cap: Z + bias where all neurons have
-/// one bias, otherwise Z.
+/// Tabulates the output of layer 0 for each count, before clamping to [0, cap]: Z + bias if all neurons have the same
+/// bias, otherwise Z.
 __device__ inline void tabulate(BlockContext& block, const CascadeLayer& layer) {
   for (Index i = threadIdx.x; i < block.program.sum_count; i += kThreads) {
     const float z = block.program.sums[i];
@@ -56,8 +56,8 @@ struct Extremes {
 };
 
 /// Loads the counts of images first .. first+count-1. A thread takes 16 neurons of one image in each of four groups at
-/// a time, to have enough reads of device memory under way. Where layer 1 has a table, this marks the images as layer 0
-/// leaves them: a sum of one weight rises or falls with its count, so the extreme counts tell. Ends with a barrier.
+/// a time, to have enough reads of device memory in flight. If layer 1 has a table, this sets the marks after layer 0:
+/// a sum of one weight is monotone in its count, so the extreme counts determine them. Ends with a barrier.
 __device__ inline Counts load_counts(BlockContext& block, Index outputs, Index first, Index count, bool tabled,
                                      Wave& wave) {
   constexpr Index kAhead = 4;
@@ -102,7 +102,7 @@ __device__ inline Counts load_counts(BlockContext& block, Index outputs, Index f
   return counts;
 }
 
-/// Makes the activations of each of a wave's groups from its counts: compute(counts, region, first slot). Ends with a
+/// Computes the activations of each group of a wave from its counts: compute(counts, region, first slot). Ends with a
 /// barrier.
 template <class Compute>
 __device__ void from_counts(BlockContext& block, const Counts& counts, Wave& wave, Compute compute) {
@@ -116,7 +116,7 @@ __device__ void from_counts(BlockContext& block, const Counts& counts, Wave& wav
   }
 }
 
-/// Layer 0 on a wave, where layer 1 has no table. Ends with a barrier.
+/// Layer 0 on a wave, if layer 1 has no table. Ends with a barrier.
 __device__ inline void run_counts(BlockContext& block, const CascadeLayer& layer, const Counts& counts, Wave& wave) {
   const Index column = threadIdx.x & (wave.columns() - 1);
   const Index begin = threadIdx.x >> wave.shift;

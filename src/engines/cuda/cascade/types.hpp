@@ -1,7 +1,7 @@
 #pragma once
 
-// What the host and the kernels of `cascade` tell each other: the arguments of both kernels, and a block's variables in
-// shared memory. Nothing in here needs CUDA.
+// Types shared by the host and the kernels of `cascade`: the arguments of both kernels, and a block's variables in
+// shared memory. They do not need CUDA.
 
 #include <cstdint>
 
@@ -20,7 +20,7 @@ inline constexpr Index kMostRegions = 8;     ///< their numbers have four bits i
 inline constexpr Index kMostColumns = 128;   ///< of a region
 inline constexpr Index kSlots = kThreads;    ///< the most columns of a wave: one thread per column
 inline constexpr Index kNoLayer = 0xffffffff;
-/// Sectors of 32 bytes. The terms of a layer are prefetched if they take at most so many, otherwise none of them is.
+/// In sectors of 32 bytes: the terms of a larger layer are not prefetched.
 inline constexpr Index kMostPrefetched = 1024;
 
 /// The arguments of count_kernel: CountedLayer on the device, and the images that it counts.
@@ -48,7 +48,7 @@ struct CountingArgs {
   std::size_t shared_bytes() const { return std::size_t{tile} * (4 * std::size_t{bits_pitch()} + counts_pitch()); }
 };
 
-/// The plan as cascade_kernel takes it; CascadeProgram describes the arrays.
+/// The plan as an argument of cascade_kernel; CascadeProgram describes the arrays.
 struct ProgramView {
   const CascadeLayer* layers;
   const uint4* terms;
@@ -66,7 +66,7 @@ struct ProgramView {
   const float* pair_table;  ///< CascadeProgram::pair_table, padded to quads; null where there is none
 };
 
-/// The front of a plan as front_kernel takes it, and the images' bits.
+/// The front of a plan and the images' bits, as an argument of front_kernel.
 struct FrontView {
   FrontLayer steps[kMostFrontLayers];
   Index until;    ///< layers
@@ -83,7 +83,7 @@ struct FrontView {
   Index bits_pitch;  ///< 32-bit words per image
 };
 
-/// What the kernels count in one layer.
+/// The kernels' counts of one layer.
 struct LayerTally {
   Index live;        ///< images that entered the layer active and are not all zero after it
   Index saturated;   ///< of these, retired at the cap
@@ -92,14 +92,14 @@ struct LayerTally {
 
 /// Images between two launches, in any order.
 struct Survivors {
-  float* rows;   ///< activations, `stride` floats per image; null: nobody reads them
+  float* rows;   ///< activations, `stride` floats per image; null: not needed
   Index stride;  ///< a multiple of four
   Index* images;
   Index* count;
 };
 
-/// Where a run's results go: the last block of the last launch writes them to page-locked memory of the host, which
-/// saves a copy after that launch, and clears the state for the next run.
+/// The results of a run: the last block of the last launch writes them to page-locked host memory, which saves a copy
+/// after that launch, and clears the state for the next run.
 struct Results {
   uint4* to;  ///< null: another launch follows
   uint4* state;
@@ -109,8 +109,8 @@ struct Results {
   unsigned long long* done;  ///< finished blocks in its higher half; DuplicateSearch::listed in its lower half
 };
 
-/// What one launch of cascade_kernel runs: layers first .. until-1. Images come from `counts` where it begins with
-/// layer 0, otherwise from `in`; those that are still active after the last of them go to `out`.
+/// The work of one launch of cascade_kernel: layers first .. until-1. Images come from `counts` if it begins with layer
+/// 0, otherwise from `in`; images that are still active at the end go to `out`.
 struct LaunchArgs {
   const std::uint8_t* counts;  ///< of layer 0's terms that are 1, by image and neuron
   std::size_t stride;          ///< bytes of an image's counts
@@ -119,16 +119,16 @@ struct LaunchArgs {
   Survivors out;
   Index first;
   Index until;
-  Index* next;  ///< images taken after those that blocks begin with
+  Index* next;  ///< images taken after the blocks' first ones
   LayerTally* tallies;
   Index* counted;             ///< layers from here on have tallies of 0
   std::uint32_t* categories;  ///< one bit per image
   Index* runs;                ///< before this one
   Results results;
-  DuplicateSearch search;  ///< among the images that go from the first launch to the second
+  DuplicateSearch search;  ///< among the survivors of the first launch
 };
 
-/// What a layer's activations show of an image.
+/// Properties of an image's activations after a layer.
 struct alignas(2) Marks {
   std::uint8_t live;       ///< one is above 0
   std::uint8_t below_cap;  ///< one is below the cap
@@ -140,11 +140,11 @@ struct alignas(16) Shared {
   Marks marks[kSlots];
   std::uint16_t order[kSlots];                    ///< columns with active images
   std::uint32_t active[kSlots / 32];              ///< one bit per column
-  float sums[kMostCounted + 1];                   ///< what layer 0 makes of each count
+  float sums[kMostCounted + 1];                   ///< the output of layer 0 for each count
   float pair_table[kTableFloats];                 ///< CascadeProgram::pair_table
-  std::uint32_t prefetched[kMostPrefetched + 4];  ///< written for the sake of L1 alone, never read
-  /// The first image of the block's next wave, and the place in `out` of the first survivor of its wave; finish_run()
-  /// reuses both. The other two only fill 16 bytes.
+  std::uint32_t prefetched[kMostPrefetched + 4];  ///< the target of prefetches into L1; never read
+  /// The first image of the block's next wave, and the position in `out` of the first survivor of its wave;
+  /// finish_run() reuses both. The other two only fill 16 bytes.
   Index next[4];
 };
 static_assert(sizeof(Shared) % 16 == 0);

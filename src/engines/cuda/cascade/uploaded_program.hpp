@@ -9,7 +9,7 @@
 
 namespace spdnn::cuda::cascade {
 
-/// A compiled plan on the device, and the kernels' arguments as far as it decides them.
+/// A compiled plan on the device, and the kernels' arguments that depend on it.
 class UploadedProgram {
  public:
   UploadedProgram(const CascadeProgram& from, const Plan& plan, const SharedLayout& layout, cudaStream_t stream)

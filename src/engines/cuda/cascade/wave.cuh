@@ -1,6 +1,6 @@
 #pragma once
 
-// What a block of cascade_kernel works on: a wave of images in shared memory. The README has a figure.
+// A wave of images in the shared memory of a block of cascade_kernel. The README has a figure.
 
 #include <cuda_runtime_api.h>
 
@@ -11,9 +11,8 @@
 
 namespace spdnn::cuda::cascade {
 
-/// Images in shared memory: groups of columns, each group in a region of its own, which holds for each neuron a row of
-/// one float per column. Columns without an image, or whose image has retired, are computed as well until compact()
-/// drops them.
+/// Images in shared memory: groups of columns, each group in its own region, which holds for each neuron a row of one
+/// float per column. Columns without an image, or with a retired image, are also computed until compact() drops them.
 struct Wave {
   Index layer = 0;            ///< next to run
   Index active = 0;           ///< images that have not retired
@@ -49,14 +48,14 @@ struct Memory {
   }
 };
 
-/// What all device functions share: the kernel's arguments and the block's shared memory.
+/// The arguments of all device functions: the kernel's arguments and the block's shared memory.
 struct BlockContext {
   const ProgramView& program;
   const LaunchArgs& args;
   Shared& shared;
   Memory memory;
 
-  /// A layer's description; beyond the last layer, that of the last.
+  /// A layer's description; past the last layer, that of the last.
   __device__ CascadeLayer layer(Index number) const { return program.layers[min(number, program.depth - 1)]; }
 };
 
@@ -66,7 +65,7 @@ __device__ inline Index shift_for(Index images, Index columns) {
   return wanted <= 1 ? 0 : 32 - __clz(wanted - 1);
 }
 
-/// Notes which columns have active images; returns their number. Ends with a barrier and reads of Shared::active.
+/// Records the columns with active images; returns their number. Ends with a barrier and reads of Shared::active.
 __device__ inline Index note_active(const Wave& wave, Shared& shared) {
   if (threadIdx.x / 32 * 32 < wave.slots()) {
     const bool active = threadIdx.x < wave.slots() && shared.image[threadIdx.x] != kNoImage;
@@ -96,8 +95,8 @@ __device__ inline bool saves_columns(const Wave& wave) {
   return wave.active > 0 && (wave.groups > 1 ? wave.active + wave.columns() : 2 * wave.active) <= wave.slots();
 }
 
-/// Moves the active images of a wave together. `width`: the number of rows. After note_active(). Fills one free region
-/// at a time, and frees each old region as soon as all its images have moved. Ends with a barrier.
+/// Compacts the active images of a wave. `width`: the number of rows. After note_active(). Fills one free region at a
+/// time, and frees each old region as soon as all its images have moved. Ends with a barrier.
 __device__ inline void compact(BlockContext& block, Wave& wave, Index width) {
   Shared& shared = block.shared;
   const Index shift = shift_for(wave.active, block.program.columns);

@@ -1,16 +1,16 @@
-// cublas_dense: W and Y both dense, by cuBLAS: the control. Where it is the fastest, sparsity did not pay.
+// cublas_dense: W and Y both dense, by cuBLAS: the dense baseline. If it is the fastest, sparsity did not pay.
 //
-// fp32: cublasSgemm in its default mode, which keeps TF32 and emulation off: the same arithmetic as its rivals'.
+// fp32: cublasSgemm in its default mode, which keeps TF32 and emulation off: the same arithmetic as the other engines'.
 // tf32: the same on tensor cores, which round weights and activations to 11 significant bits as they read them;
 // products are added in fp32. fp16: weights, activations and the sums before bias and cap are stored as halves;
-// products are added in fp32 on tensor cores. Both change categories: the report says how many.
+// products are added in fp32 on tensor cores. Both may change categories: the report counts them.
 //
 // Each layer's weights are expanded into one dense matrix just before its product: that writes inputs x outputs
-// numbers, against 2 x images operations for each of them, which is little at a few thousand images, and it lets every
-// network run whose largest layer fits.
+// numbers, with 2 x images operations for each, so the cost is small at a few thousand images; and every network runs
+// whose largest layer fits.
 //
 // Bound: arithmetic, 2 x inputs x outputs x images operations per layer whatever the sparsity; in fp16, at a thousand
-// neurons, as much the memory that a layer's activations are written to and read from twice.
+// neurons, equally the memory traffic of a layer's activations, which are written and read twice.
 
 #include <cuda_fp16.h>
 
@@ -33,7 +33,7 @@ using namespace cuda;  // NOLINT(google-build-using-namespace): this file is par
 
 constexpr unsigned kBlock = 256;
 
-/// One warp per output neuron. It adds, because inputs may repeat.
+/// One warp per output neuron. It accumulates, because inputs may repeat.
 template <class Stored>
 __global__ void expand_weights(DeviceLayer layer, Stored* dense) {
   const std::size_t row = (std::size_t{blockIdx.x} * blockDim.x + threadIdx.x) / kWarp;
@@ -43,14 +43,14 @@ __global__ void expand_weights(DeviceLayer layer, Stored* dense) {
     atomicAdd(dense + row * layer.inputs + layer.index(k), to_stored<Stored>(layer.edge_value(k)));
 }
 
-/// Weights of the largest layer held densely.
+/// The number of weights of the largest layer as a dense matrix.
 std::size_t dense_size(const Plan& plan) {
   std::size_t size = 0;
   for (const Layer& layer : plan.layers) size = std::max(size, std::size_t{layer.inputs()} * layer.outputs());
   return size;
 }
 
-/// What products are taken of.
+/// The operands of the products.
 template <class Stored>
 constexpr cudaDataType kStoredType = std::is_same_v<Stored, float> ? CUDA_R_32F : CUDA_R_16F;
 
@@ -111,7 +111,7 @@ std::string reason_against_fp16(const Plan& plan, const EngineOptions& options) 
   return reason_not_to_watch(options, "cublas_dense");
 }
 
-/// Checks images for what halves do not hold.
+/// Checks that the images are exact in half precision.
 class HalfEngine final : public InspectableEngine {
  public:
   HalfEngine(const Plan& plan, const EngineOptions& options)
@@ -139,7 +139,7 @@ std::size_t working_bytes(const Plan& plan, const BatchInfo& batch, const Engine
 
 }  // namespace
 
-/// In less than fp32 only where nothing else takes the plan: the control is to be asked for.
+/// Below fp32, `auto` uses the baseline only if no other engine supports the plan.
 Support support_cublas_dense(const Plan& plan, const BatchInfo& batch, const EngineOptions& options) {
   const bool halves = options.precision == Precision::fp16;
   std::string why_not = reason_not_to_stream(plan, "cublas_dense");

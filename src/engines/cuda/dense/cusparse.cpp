@@ -1,10 +1,10 @@
 // cusparse_spmm: W sparse (CSR by output neuron), Y dense, by cusparseSpMM: the vendor's baseline.
 //
-// Z = W Y with images as columns of Y, so that both layouts of the activations are matrices that cuSPARSE takes:
-// by image is column-major, by neuron row-major. Which layout and which algorithm is fastest depends on the card, the
-// degrees and the number of images: all are timed at the first load() on the largest layer, and the fastest is kept.
-// cusparseSpMM_preprocess is not used: it would need a workspace per layer of its own. Every algorithm adds a row's
-// terms in an order of its own, so different choices may differ in the last bit.
+// Z = W Y with images as columns of Y, so that cuSPARSE supports both layouts of the activations: by image is
+// column-major, by neuron row-major. Which layout and which algorithm is fastest depends on the card, the degrees and
+// the number of images: all are timed at the first load() on the largest layer, and the fastest is kept.
+// cusparseSpMM_preprocess is not used: it would need a workspace for each layer. Every algorithm has its own order of
+// summation, so different choices may differ in the last bit.
 //
 // Cost: at least 8 bytes per edge and column tile, and 8 bytes per activation; activate() costs 8 more. Bound: memory
 // bandwidth.
@@ -62,7 +62,7 @@ class SpmmProduct final : public DenseProduct<float> {
   }
 
  private:
-  /// Choices that cuSPARSE does not support for this shape are passed over.
+  /// Skips choices that cuSPARSE does not support for this shape.
   Choice fastest(const DeviceLayer& layer, Index images, float* y, float* z) {
     float best_ms = std::numeric_limits<float>::infinity();
     Choice best = choice_;

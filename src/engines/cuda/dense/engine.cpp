@@ -29,7 +29,7 @@ void DenseEngine<Stored>::load(const ImageSet& images) {
   reset();
 }
 
-/// On the layer with most edges, which as a rule is typical.
+/// On the layer with most edges, which is usually typical.
 template <class Stored>
 void DenseEngine<Stored>::tune() {
   Index largest = 0;

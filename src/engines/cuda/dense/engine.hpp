@@ -9,7 +9,7 @@
 
 namespace spdnn::cuda {
 
-/// The product of a layer with densely held activations, as float or __half: what the dense variants differ in.
+/// The product of a layer with dense activations, as float or __half, which distinguishes the dense variants.
 template <class Stored>
 class DenseProduct {
  public:
@@ -19,7 +19,7 @@ class DenseProduct {
   DenseProduct& operator=(const DenseProduct&) = delete;
 
   /// Called once, before the first run, with a layer and `images` expanded images in the layout that layout() names:
-  /// may try what is fastest and keep that, the layout included. `y` and `z` may be overwritten.
+  /// may measure alternatives and keep the fastest, including the layout. `y` and `z` may be overwritten.
   virtual void tune(const DeviceLayer& layer, Index images, Stored* y, Stored* z) = 0;
   virtual Layout layout() const = 0;
   /// Enqueues z = y * weights, z and y dense in layout(), for `images` >= 1 images and a layer with edges.
@@ -27,7 +27,7 @@ class DenseProduct {
 };
 
 /// Runs a plan layer by layer on dense activations: two matrices of images x widest layer. Images are retired on the
-/// device; when more than a sixteenth of the rows are retired the rest move together, for which the host reads one
+/// device; when more than a sixteenth of the rows are retired, the rest is compacted, for which the host reads one
 /// number per layer (the libraries take the number of images from the host). Without these passes nothing is read back.
 template <class Stored>
 class DenseEngine final : public InspectableEngine {

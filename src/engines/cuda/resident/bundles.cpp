@@ -12,14 +12,14 @@ namespace spdnn {
 
 namespace {
 
-/// The terms of a row as they are.
+/// The terms of a row, unpadded.
 void plain_terms(const CsrMatrix& weights, Index row, Terms& terms) {
   terms.clear();
   for (Offset k = weights.offsets[row]; k < weights.offsets[Offset{row} + 1]; ++k)
     terms.push_back({static_cast<std::uint16_t>(weights.indices[k]), weights.entry_value(k)});
 }
 
-/// Neurons whose reads are kept apart, with their padded terms.
+/// Neurons whose reads must not conflict, with their padded terms.
 struct Group {
   std::vector<Index> neurons;
   std::vector<Terms> terms;
@@ -27,7 +27,7 @@ struct Group {
   Index halves = 0;  ///< half chunks that the longest sum fills
 };
 
-/// Pairs of terms in the row when it alternates between two inputs and that saves anything; otherwise 0.
+/// Pairs of terms in the row if it alternates between two inputs and this saves reads; otherwise 0.
 Index pairs_of_row(const CsrMatrix& weights, Index row) {
   const auto inputs = weights.row(row);
   if (inputs.size() <= kChunkTerms || !cuda::alternates(inputs)) return 0;
@@ -63,7 +63,7 @@ class LayerBuilder {
   }
 
  private:
-  /// Groups of like neurons, in the order in which they are bundled.
+  /// Groups of similar neurons, in the order of bundling.
   std::vector<Group> groups() const {
     std::vector<Index> pairs(weights_.rows, 0);
     if (!bits_ && !layout_.values)
@@ -103,7 +103,8 @@ class LayerBuilder {
     group.halves = group.pairs > 0 ? 2 : narrow<Index>((longest + kHalfTerms - 1) / kHalfTerms);
   }
 
-  /// Groups that need more half chunks than the best of equal sums exchange neurons, in the hope of a better match.
+  /// Groups that need more half chunks than the best with sums of the same length exchange neurons, which may reduce
+  /// padding.
   void regroup(std::vector<Group>& all) const {
     if (layout_.shape.bank_groups() == 1 || bits_) return;
     std::map<Offset, std::vector<Group*>> by_degree;

@@ -1,7 +1,7 @@
 #pragma once
 
-// The bundles of one layer of the `resident` engine: which neurons a warp works on together, and the terms of their
-// sums in the order in which they are read; see layout.hpp.
+// The bundles of one layer of the `resident` engine: the neurons that a warp computes together, and the terms of their
+// sums in the order of reading; see layout.hpp.
 
 #include <cstdint>
 #include <span>
@@ -12,7 +12,7 @@
 
 namespace spdnn {
 
-/// Neurons that a warp handles together.
+/// Neurons that a warp computes together.
 struct Bundle {
   std::vector<Index> neurons;
   std::vector<Terms> terms;  ///< equally long
@@ -22,7 +22,7 @@ struct Bundle {
   Index chunks() const { return (halves + 1) / 2; }
 };
 
-/// What a warp does in a layer, round by round: one bundle, or the pieces of a split round.
+/// A warp's work in a layer, round by round: one bundle, or the pieces of a split round.
 using WarpBundles = std::vector<std::vector<Bundle>>;
 
 /// The bundles of layer `number` by warp. `replicas`: the second slots of the layer's inputs. `layout`: shape, values,

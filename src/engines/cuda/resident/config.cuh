@@ -1,6 +1,6 @@
 #pragma once
 
-// What the compiler knows of a kernel of the `resident` engine.
+// The compile-time parameters of a kernel of the `resident` engine.
 
 #include <algorithm>
 #include <bit>
@@ -12,7 +12,7 @@
 
 namespace spdnn::cuda::resident {
 
-/// The layouts that a kernel takes.
+/// The layouts that a kernel supports.
 struct LayoutKind {
   bool values = false;  ///< every term has its own weight
   bool uneven = false;  ///< there may be split rounds and odd half chunks

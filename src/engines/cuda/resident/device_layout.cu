@@ -9,7 +9,7 @@ namespace spdnn::cuda::resident {
 
 namespace {
 
-/// What the driver and the kernel's own variables take of a block's shared memory.
+/// The part of a block's shared memory that the driver and the kernel's variables use.
 constexpr std::size_t kSharedReserve = 1280;
 static_assert(sizeof(Scratch) <= kSharedReserve - 1024, "the driver takes 1 KiB per block");
 

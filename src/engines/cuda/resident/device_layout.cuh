@@ -1,7 +1,7 @@
 #pragma once
 
-// A plan on the device, laid out for one of the tile shapes that the `resident` engine has kernels for; and which these
-// are.
+// A plan on the device, laid out for one of the tile shapes for which the `resident` engine has kernels; and the table
+// of these.
 
 #include <span>
 #include <vector>
@@ -20,14 +20,14 @@ struct Kernels {
   Kernel values = nullptr;   ///< every term has its own
 };
 
-/// A tile shape that there are kernels for.
+/// A tile shape with kernels.
 struct Instance {
   ResidentShape shape;
   Kernels even;
   Kernels uneven;  ///< for uneven layouts; null where there are none
 };
 
-/// First the shapes of `large` tiles, of which a plan takes the first that fits; then those of small ones.
+/// First the shapes of `large` tiles, of which a plan uses the first that fits; then those of small ones.
 struct Shapes {
   std::span<const Instance> all;
   std::size_t large;
@@ -38,21 +38,21 @@ inline Shapes shapes_for(Precision precision) { return precision == Precision::f
 
 /// Whether a plan's activations, and with `from_bits` its images as bits, fit the shape's tiles on the device.
 bool fits_as(const Plan& plan, const Instance& instance, const cudaDeviceProp& device, bool from_bits);
-/// The shape of large tiles that the plan takes; null where none fits.
+/// The plan's shape of large tiles; null if none fits.
 const Instance* choose_large_tiles(const Plan& plan, const Shapes& shapes, const cudaDeviceProp& device,
                                    bool from_bits);
-/// The shape of small tiles for when few images are left, so that all multiprocessors have work. Null where none fits.
+/// The plan's shape of small tiles, which keep all multiprocessors busy when few images are left; null if none fits.
 const Instance* choose_small_tiles(const Plan& plan, const Shapes& shapes, const Instance& large,
                                    const cudaDeviceProp& device, bool from_bits);
 
-/// A layout on the device, and how to launch it.
+/// A layout on the device, and its launch parameters.
 class DeviceLayout {
  public:
   DeviceLayout(const Plan& plan, const Instance& instance, bool from_bits, const cudaDeviceProp& device,
                cudaStream_t stream);
 
   const TileShape& tile() const { return shape_.tile; }
-  /// Bytes that an image's activations cost shared memory in the layers up to `layer`, as the blocks read them.
+  /// Bytes that blocks read from shared memory per image in the layers up to `layer`.
   double read_bytes(Index layer) const { return static_cast<double>(reads_[layer]) * tile().activation_bytes; }
 
   void launch(const BatchView& batch, const LaunchWindow& window, cudaStream_t stream) const;

@@ -44,7 +44,7 @@ std::string too_wide(const Plan& plan, const std::string& what) {
 
 class ResidentEngine final : public InspectableEngine {
  public:
-  /// `forced`: the one shape to take, whatever fits best; null where that is to be found out.
+  /// `forced`: the shape to use; null: the first that fits.
   ResidentEngine(std::shared_ptr<const Plan> plan, const BatchInfo& batch, const EngineOptions& options,
                  const Instance* forced)
       : shared_plan_(std::move(plan)),
@@ -100,7 +100,7 @@ class ResidentEngine final : public InspectableEngine {
     outcome.categories = state_.categories();
     outcome.borderline = state_.borderline();
     add_layer_counts(state_.counts(), plan_.depth(), plan_.depth(), outcome);
-    // With `merge` an image counts as alive while it may be, which is not always the given order's answer.
+    // With `merge` an image counts as alive while it may be, which may differ from the given order's result.
     if (plan_.passes.merge) outcome.alive.clear();
     return outcome;
   }
@@ -164,8 +164,7 @@ class ResidentEngine final : public InspectableEngine {
     return fits_as(plan_, *forced_, device, from_bits) ? forced_ : nullptr;
   }
 
-  /// Phases are so long that the work of one with all images would outlast what its launch and the moving of rows
-  /// cost.
+  /// The minimum length of a phase: with all images, its work takes longer than its launch and moving the rows.
   void choose_least_phase() {
     constexpr double kPhaseSeconds = 6e-6;
     least_layers_ = 1;
@@ -174,7 +173,7 @@ class ResidentEngine final : public InspectableEngine {
       ++least_layers_;
   }
 
-  /// As many launches as the device may want phases; those that it does not want return at once.
+  /// As many launches as there may be phases; superfluous ones return immediately.
   void enqueue(Index first, Index until) {
     const BatchView batch = batch_view();
     LaunchWindow window{.until = until, .least_layers = least_layers_};
@@ -209,7 +208,7 @@ class ResidentEngine final : public InspectableEngine {
     const Instance* small = choose_small_tiles(plan_, resident::shapes_for(precision_), *large, device, from_bits_);
     if (small == nullptr) return;
     small_.emplace(plan_, *small, from_bits_, device, stream_);
-    // Where a fourth of the multiprocessors would have no large tile.
+    // When a fourth of the multiprocessors would have no large tile.
     small_tile_images_ = static_cast<Index>(device.multiProcessorCount) * large_->tile().images * 3 / 4;
   }
 
@@ -248,7 +247,7 @@ class ResidentEngine final : public InspectableEngine {
   bool from_bits_ = false;
   std::optional<DeviceLayout> large_;
   std::optional<DeviceLayout> small_;
-  Index small_tile_images_ = 0;  ///< the small tiles run when no more are left
+  Index small_tile_images_ = 0;  ///< the small tiles run when at most this many images are left
   Index least_layers_ = 1;
   double shared_rate_ = 0;  ///< bytes per second of all shared memories
   GraphExec whole_run_;
@@ -257,7 +256,7 @@ class ResidentEngine final : public InspectableEngine {
   DeviceBuffer<Index> ids_[2];
   resident::RunState state_;
   DuplicateBuffers duplicates_;
-  DeviceBuffer<std::byte> search_;  ///< what the pass `identical` begins with as zeros
+  DeviceBuffer<std::byte> search_;  ///< the zero-initialised memory of the pass `identical`
 };
 
 }  // namespace
@@ -282,7 +281,7 @@ std::unique_ptr<Engine> make_resident(std::shared_ptr<const Plan> plan, const Ba
 
 namespace {
 
-/// What this device lacks for the plan and the form of the images: a sentence, or nothing.
+/// The reason why this device does not support the plan or the form of the images, or empty.
 std::string reason_against_device(const Plan& plan, const BatchInfo& batch, const EngineOptions& options) {
   const cudaDeviceProp& device = device_properties(options.device);
   const Shapes shapes = resident::shapes_for(options.precision);

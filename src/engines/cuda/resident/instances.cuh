@@ -8,7 +8,7 @@
 
 namespace spdnn::cuda::resident {
 
-/// The kernels of a shape. Each takes a compiler several seconds, so there is one source file per way of storing
+/// The kernels of a shape. Each takes several seconds to compile, so there is one source file per type of stored
 /// activations.
 template <ResidentShape kShape>
 constexpr Instance instance() {

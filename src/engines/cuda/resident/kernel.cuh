@@ -13,9 +13,9 @@
 //
 // Work. A launch runs a *phase* of layers. In short phases blocks take tiles from a queue; in long ones every block has
 // an equal share, and two blocks may share a tile (Share). After the phase a tile's active images are appended to the
-// next phase's tiles, which compacts them. The device itself decides how long a phase is: short while images retire,
-// long otherwise. The host reads nothing before the end. With the pass `identical`, duplicates are found where a longer
-// phase begins (offered_duplicates.cuh).
+// next phase's tiles, which compacts them. The device chooses the length of a phase: short while images retire, long
+// otherwise. The host reads nothing before the end. With the pass `identical`, duplicates are found when a longer phase
+// begins (offered_duplicates.cuh).
 //
 // Halves are turned into floats when they are read, and outputs are rounded when they are finished. Activations are
 // therefore independent of the tile shape, the phase and the tile that an image is in.
@@ -30,13 +30,13 @@
 
 namespace spdnn::cuda::resident {
 
-/// Waits until the tile's first layers are done; thread 0 only. The block that has them was started earlier and
-/// begins with them.
+/// Waits until another block has run the tile's first layers; thread 0 only. That block was started earlier and begins
+/// with them.
 __device__ inline void wait_for(const Index* progress, Index mark) {
   while (static_cast<int>(load_acquire(progress) - mark) < 0) continue;
 }
 
-/// All threads' writes to global memory come before the mark for whoever waits for it.
+/// Orders all threads' writes to global memory before the mark.
 __device__ inline void publish(Index* progress, Index mark) {
   __threadfence();
   __syncthreads();
@@ -89,20 +89,20 @@ __device__ std::uint32_t retire(const Block<C>& block, Index layer, Index image,
   return dead | saturated;
 }
 
-/// What a block knows of the tile at hand.
+/// A block's state of the current tile.
 struct Tile {
   Index image;            ///< of row threadIdx.x
   std::uint32_t retired;  ///< one bit per row; rows that do not exist count as retired
   std::uint32_t live;     ///< after the last layer
 };
 
-/// What the warp does in round `lane` of a layer: see round_kind.
+/// The warp's work in round `lane` of a layer: see round_kind.
 template <class C>
 __device__ Index read_words(const LayoutView& layout, Index layer, const Lane<C>& lane) {
   return __ldg(layout.rounds + (std::size_t{layer} * C::kWarps + lane.warp) * kMaxRounds + lane.lane);
 }
 
-/// Brings a layer's description into shared memory; there after async_copy_wait() and a barrier.
+/// Copies a layer's description to shared memory; visible after async_copy_wait() and a barrier.
 __device__ inline void fetch_info(const LayoutView& layout, Index layer, LayerInfo& info) {
   if (threadIdx.x < sizeof(LayerInfo) / 4)
     async_copy<4>(reinterpret_cast<Index*>(&info) + threadIdx.x,
@@ -147,8 +147,8 @@ __device__ void run_tile(const Block<C>& block, Index first, Index last, Tile& t
   }
 }
 
-/// Retires those of the tile's images that are duplicates of others from this phase on, in Scratch alone. Not inlined,
-/// with little to hand over: it would cost registers.
+/// Retires images of the tile that have become duplicates, in Scratch alone. Not inlined, with few arguments, to save
+/// registers.
 template <class C>
 __device__ __noinline__ void find_duplicates(const LayoutView& layout, const BatchView& batch, Scratch& scratch) {
   const Phase phase = scratch.phase;
@@ -184,8 +184,8 @@ __device__ __noinline__ void find_duplicates(const LayoutView& layout, const Bat
   if (threadIdx.x == 0) scratch.retired |= duplicates;
 }
 
-/// Takes the block's next item, number `number` of its share, and brings its tile into shared memory, unless nothing is
-/// left to do for it. False: there is none.
+/// Takes the block's next item, number `number` of its share, and loads its tile into shared memory, unless no work is
+/// left for it. Returns false after the last item.
 template <class C>
 __device__ bool take_tile(const Block<C>& block, const LaunchWindow& window, Index number, Tile& tile, Item& item) {
   const auto& [layout, batch, phase, scratch, rows] = block;
@@ -220,7 +220,7 @@ __device__ bool take_tile(const Block<C>& block, const LaunchWindow& window, Ind
   return true;
 }
 
-/// Runs one phase, or returns at once where its launch window says so.
+/// Runs one phase, or returns immediately outside its launch window.
 template <class C>
 __global__ void __launch_bounds__(C::kThreads, C::kBlocks)
     resident_kernel(const __grid_constant__ LayoutView layout, const __grid_constant__ BatchView batch,

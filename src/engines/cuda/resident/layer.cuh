@@ -1,6 +1,6 @@
 #pragma once
 
-// One layer of the `resident` engine on a tile in shared memory; mapping and cost stand in kernel.cuh.
+// One layer of the `resident` engine on a tile in shared memory; kernel.cuh describes mapping and cost.
 
 #include "engines/cuda/resident/split.cuh"
 
@@ -28,8 +28,8 @@ __device__ void run_bundle(const LayerRun<C>& run, Index word, std::size_t at, R
   activate<C>(run, bias, flags, sums);
 }
 
-/// One layer: `out` receives this thread's activations. Returns the flags of the tile's images as far as this thread
-/// knows them; those of split rounds go to LayerRun::seen. `words`: of round `lane`, see round_kind.
+/// One layer: `out` receives this thread's activations. Returns this thread's flags of the tile's images; those of
+/// split rounds go to LayerRun::seen. `words`: of round `lane`, see round_kind.
 template <class C, bool kBits>
 __device__ Flags run_layer(const LayerRun<C>& run, Index words, Reader<C>& reader,
                            typename C::Outputs (&out)[C::kRounds]) {
@@ -40,7 +40,7 @@ __device__ Flags run_layer(const LayerRun<C>& run, Index words, Reader<C>& reade
     const Index word = __shfl_sync(0xffffffffU, words, round);
     const std::size_t at = (run.place * C::kRounds + round) * C::kBundle;
     if (word == round_kind::kIdle) {
-      for (auto& y : out[round]) y = {};  // left undefined, it costs registers
+      for (auto& y : out[round]) y = {};  // leaving it undefined costs registers
       continue;
     }
     if constexpr (C::kUneven && !kBits) {
@@ -61,7 +61,7 @@ __device__ Flags run_layer(const LayerRun<C>& run, Index words, Reader<C>& reade
   return mine;
 }
 
-/// Where this thread's outputs go; read ahead of the barrier where registers allow.
+/// The positions of this thread's outputs; read before the barrier if registers allow.
 template <class C>
 struct Targets {
   static constexpr bool kEarly = C::kRounds <= 4;
@@ -90,7 +90,7 @@ __device__ typename C::Wide part_of(const typename C::Outputs& outputs, Index i)
     return pack<typename C::Wide>(outputs + i * C::kWide);
 }
 
-/// The outputs of a layer take the places of its inputs.
+/// The outputs of a layer overwrite its inputs.
 template <class C>
 __device__ void write_layer(const LayerRun<C>& run, const Targets<C>& targets, Index words,
                             const typename C::Outputs (&out)[C::kRounds], typename C::Stored* tile) {

@@ -14,8 +14,8 @@ namespace spdnn {
 
 namespace {
 
-/// The second slots of a layer's inputs. Within each bank group the inputs that most terms name come first; each
-/// replica lies in another bank group than its original, by a distance that changes from one line of slots to the next.
+/// The second slots of a layer's inputs. Within each bank group the inputs with most terms come first; each replica
+/// lies in another bank group than its original, at a distance that changes from one line of slots to the next.
 std::vector<std::uint16_t> place_replicas(const CsrMatrix& weights, const ResidentLayout& layout) {
   const Index bank_groups = layout.shape.bank_groups();
   std::vector<std::uint16_t> replicas(layout.width, kNoReplica);
@@ -198,7 +198,7 @@ ResidentLayout lay_out(const Plan& plan, const TileShape& shape, Index slots, bo
   layout.targets.assign(places * shape.rounds * shape.bundle(), 0);
   if (biases) layout.biases.assign(layout.targets.size(), 0.0F);
 
-  // The last set of replicas is of outputs that nothing reads.
+  // The last set of replicas belongs to the plan's outputs, which nothing reads.
   std::vector<std::vector<std::uint16_t>> replicas(std::size_t{plan.depth()} + 1,
                                                    std::vector<std::uint16_t>(layout.width, kNoReplica));
   parallel_for(plan.depth(), [&](std::size_t k) {

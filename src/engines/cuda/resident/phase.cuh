@@ -1,6 +1,6 @@
 #pragma once
 
-// The phases, items and shares that the work of the `resident` engine is divided into, and what a block shares.
+// The division of the `resident` engine's work into phases, items and shares, and a block's shared variables.
 
 #include <cuda_runtime_api.h>
 
@@ -11,7 +11,7 @@
 
 namespace spdnn::cuda::resident {
 
-/// What a launch does, the same for all its blocks.
+/// The work of a launch, the same for all its blocks.
 struct Phase {
   Index first;
   Index last;
@@ -19,7 +19,7 @@ struct Phase {
   Index side;
   Index epoch;
   Index tiles;
-  bool equal_shares;  ///< every block has its own share of the tiles; otherwise they are taken from a queue
+  bool equal_shares;  ///< every block has its own share of the tiles; otherwise blocks take tiles from a queue
 };
 
 /// A tile and the layers that a block runs it through.
@@ -29,10 +29,9 @@ struct Item {
   Index end;
 };
 
-/// A block's share of tiles x layers where blocks get equal shares of all of it (McNaughton's wrap-around rule): of the
-/// tile that it shares with the block before it, it runs the first layers and does so at once; of the one that it
-/// shares with the next block it runs the last layers, and does so in the end, when the first have long been run. There
-/// are more tiles than blocks.
+/// A block's share of tiles x layers, divided equally (McNaughton's wrap-around rule): of the tile that it shares with
+/// the previous block, it runs the first layers, before all else; of the tile that it shares with the next block, it
+/// runs the last layers, at its end, when the first have long been run. There are more tiles than blocks.
 struct Share {
   std::size_t begin = 0;  ///< in layers, tile by tile
   std::size_t end = 0;
@@ -54,7 +53,7 @@ struct Share {
   }
 };
 
-/// Whether two blocks share a tile: then the one that has its first layers writes over the tile's rows.
+/// Whether two blocks share a tile: then the block of its first layers overwrites the tile's rows.
 __device__ inline bool is_shared(const Phase& phase, Index tile) {
   if (!phase.equal_shares) return false;
   const std::size_t length = phase.last - phase.first;
@@ -64,8 +63,7 @@ __device__ inline bool is_shared(const Phase& phase, Index tile) {
   return all * next / gridDim.x < begin + length;
 }
 
-/// Whether duplicates are looked for where a phase begins with `layer`: not before short ones, in which most images
-/// die.
+/// Whether a phase that begins with `layer` searches for duplicates: short ones, in which most images die, do not.
 __device__ inline bool is_searched(const BatchView& batch, Index layer, const LaunchWindow& window) {
   constexpr Index kFewestLayers = 4;
   return batch.search.list != nullptr && layer > 0 && shortest_phase(layer, window.least_layers) >= kFewestLayers;
@@ -88,13 +86,12 @@ __device__ Phase read_phase(const Control* control, const LaunchWindow& window) 
   return phase;
 }
 
-/// What is seen of images over the neurons of a layer, one bit per image: of a thread's images in its order, or of the
-/// tile's.
+/// Properties of images over the neurons of a layer, one bit per image: a thread's images in its order, or the tile's.
 struct Flags {
   std::uint32_t live;  ///< some activation may be above zero
   std::uint32_t miss;  ///< some sum may be below the cap
 
-  /// A warp's flags of the tile's images join the block's.
+  /// ORs a warp's flags of the tile's images into the block's.
   __device__ void raise(Flags& block) const {
     const std::uint32_t lives = __reduce_or_sync(0xffffffffU, live);
     const std::uint32_t misses = __reduce_or_sync(0xffffffffU, miss);
@@ -103,7 +100,7 @@ struct Flags {
   }
 };
 
-/// Variables that a block's threads share.
+/// A block's shared variables.
 struct Scratch {
   Phase phase;
   LayerInfo info[2];  ///< by parity of the layer
@@ -119,7 +116,7 @@ struct Scratch {
   };
 };
 
-/// What most functions of a block work on.
+/// The arguments of most functions of a block.
 template <class C>
 struct Block {
   const LayoutView& layout;

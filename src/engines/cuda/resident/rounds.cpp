@@ -73,8 +73,8 @@ class Assignment {
     return best;
   }
 
-  /// Gives warps their numbers in the block. Each of a multiprocessor's schedulers, which have every kSchedulers-th
-  /// warp, gets as much of what shared memory delivers as the others, so they need like loads.
+  /// Assigns warps their numbers in the block. A multiprocessor's schedulers, each of which has every kSchedulers-th
+  /// warp, get equal shares of the bandwidth of shared memory, so they need equal loads.
   void balance_schedulers() {
     constexpr std::size_t kSchedulers = 4;
     std::stable_sort(warps_.begin(), warps_.end(), [](const Warp& a, const Warp& b) { return a.load > b.load; });
@@ -98,7 +98,7 @@ class Assignment {
     return *std::max_element(halves_.begin() + range.first, halves_.begin() + range.last);
   }
 
-  /// A piece costs more than its share of a bundle: every term is read for fewer neurons.
+  /// A piece costs more than its share of a bundle, because every read serves fewer neurons.
   void add_piece(Warp& warp, GroupRange piece) {
     warp.split.push_back(piece);
     warp.load += (longest(piece) + 1) / 2 * 2 * shape_.bundle() / shape_.pieces() * 9 / 8;

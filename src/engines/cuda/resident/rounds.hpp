@@ -1,6 +1,6 @@
 #pragma once
 
-// Which groups of neurons each warp of the `resident` engine handles in each round; see layout.hpp.
+// Assigns groups of neurons to the warps and rounds of the `resident` engine; see layout.hpp.
 
 #include <span>
 #include <vector>
@@ -18,10 +18,9 @@ using Round = std::vector<GroupRange>;  ///< one bundle, or the pieces() of a sp
 using WarpRounds = std::vector<Round>;  ///< a split round comes first
 
 /// Assigns groups to a shape's warps. `halves`: half chunks of each group's sums, the longest first. Neighbouring
-/// groups form a bundle, as its sums are padded to the longest. Where sums are so unequal that the warp with the
-/// longest ones would outlast the others, and with `may_split`, some warps have a split round of one of the longest
-/// pieces and some of the shortest. Throws std::invalid_argument where there are more groups than the shape has room
-/// for.
+/// groups form a bundle, whose sums are padded to the longest. With `may_split`, if sums are so unequal that the warp
+/// with the longest ones would outlast the others, some warps have a split round of one of the longest pieces and some
+/// of the shortest. Throws std::invalid_argument if there are more groups than the shape has room for.
 std::vector<WarpRounds> assign_rounds(std::span<const Index> halves, const TileShape& shape, bool may_split);
 
 }  // namespace spdnn

@@ -7,15 +7,15 @@
 
 namespace spdnn::cuda::resident {
 
-/// What a trial changes besides the images' rows: control, counters, categories, and the marks of tiles. It lies in one
-/// piece of device memory, results first, so that one copy starts a trial and one ends it.
+/// The state of a trial besides the images' rows: control, counters, categories, and the marks of tiles. It is one
+/// block of device memory, results first, so that one copy starts a trial and one ends it.
 class RunState {
  public:
   /// For a batch of `images` in at most `tiles` tiles.
   void reserve(Index images, std::size_t tiles, Index depth, cudaStream_t stream);
   /// Enqueues the start of a trial.
   void begin(cudaStream_t stream);
-  /// Enqueues the way of the results to the host, where the functions below then read them.
+  /// Enqueues the copy of the results to the host, where the functions below read them.
   void fetch(cudaStream_t stream);
 
   const Control& control() const { return *reinterpret_cast<const Control*>(host_.data()); }
@@ -40,7 +40,7 @@ class RunState {
   Index images_ = 0;
   Offsets at_;
   DeviceBuffer<std::byte> device_;
-  PinnedBuffer<std::byte> start_;  ///< what a trial begins with
+  PinnedBuffer<std::byte> start_;  ///< the initial state of a trial
   PinnedBuffer<std::byte> host_;
 };
 

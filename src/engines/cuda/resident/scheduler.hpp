@@ -1,6 +1,6 @@
 #pragma once
 
-// In which order the sums of a group of neurons are read from shared memory; see layout.hpp.
+// The order in which a group of neurons reads its terms from shared memory; see layout.hpp.
 
 #include <array>
 #include <cstdint>
@@ -18,9 +18,9 @@ struct Term {
 };
 using Terms = std::vector<Term>;  ///< of one neuron, padded
 
-/// Orders the reads of a group so that no two in the same step meet in a bank group, unless they read the same slot. In
-/// each step the rows with most terms left choose first; a row may be moved to its other slot to make room for another
-/// (an augmenting path of a bipartite matching of rows and bank groups).
+/// Orders the reads of a group so that no two in one step use the same bank group, unless they read the same slot. In
+/// each step the rows with most remaining terms choose first; a row may be moved to its other slot to make room for
+/// another (an augmenting path of a bipartite matching of rows and bank groups).
 class GroupScheduler {
  public:
   GroupScheduler(const CsrMatrix& weights, const ResidentLayout& layout, std::span<const std::uint16_t> replicas)
@@ -104,7 +104,7 @@ class GroupScheduler {
     return {row.chosen, weights_.entry_value(row.next++)};
   }
 
-  /// A slot of zeros that meets none of the reads of this step.
+  /// A slot of zeros in a bank group that no read of this step uses.
   std::uint16_t idle_slot() const {
     Index bank_group = 0;
     while (bank_group < mask_ && reader_of_[bank_group] != kFree) ++bank_group;

@@ -1,6 +1,6 @@
 #pragma once
 
-// The tile shapes that the `resident` engine is compiled for. Measured on an H200: results/h200/structure_free.md.
+// The tile shapes of the `resident` engine. Measured on an H200: results/h200/structure_free.md.
 
 #include <array>
 
@@ -8,7 +8,7 @@
 
 namespace spdnn::cuda {
 
-/// A tile shape, and how its kernels use a multiprocessor.
+/// A tile shape, and its kernels' use of a multiprocessor.
 struct ResidentShape {
   TileShape tile;
   Index blocks = 1;          ///< thread blocks per multiprocessor
@@ -18,7 +18,7 @@ struct ResidentShape {
 
 namespace resident {
 
-/// Shapes of large tiles, of which a plan takes the first that fits, then those of small tiles.
+/// Shapes of large tiles, of which a plan uses the first that fits, then those of small tiles.
 template <std::size_t kLarge, std::size_t kSmall>
 struct ShapeTable {
   static constexpr std::size_t kLargeTiles = kLarge;
@@ -26,8 +26,8 @@ struct ShapeTable {
 };
 
 /// Several small blocks share a multiprocessor for small networks; then tiles have ever fewer images as networks get
-/// wider. A chunk lasts a warp 128 cycles per image and thread where 16 warps share a multiprocessor; the way from L2
-/// takes some 300, so that threads with few images read several chunks ahead.
+/// wider. If 16 warps share a multiprocessor, a chunk takes a warp 128 cycles per image of a thread; the latency of L2
+/// is about 300, so threads with few images read several chunks ahead.
 inline constexpr ShapeTable<8, 3> kFp32Shapes{{{
     {.tile = {.images = 32, .lane_images = 16, .threads = 128, .rounds = 1}, .blocks = 4, .chunks_ahead = 2},
     {.tile = {.images = 32, .lane_images = 16, .threads = 256, .rounds = 1}, .blocks = 2, .chunks_ahead = 2},

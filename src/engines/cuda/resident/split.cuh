@@ -11,7 +11,7 @@
 
 namespace spdnn::cuda::resident {
 
-/// This thread's place in a piece.
+/// This thread's position in a piece.
 template <class C>
 struct PieceLane {
   static constexpr Index kImages = C::kLaneImages / C::kPieces;
@@ -128,7 +128,7 @@ __device__ void run_split(const LayerRun<C>& run, std::size_t at, Reader<C>& rea
   reader.read_ahead(pieces.position(), run.lane);
 }
 
-/// Its outputs take their places.
+/// Stores its outputs.
 template <class C>
 __device__ void write_split(const LayerRun<C>& run, std::size_t at, const float (&out)[C::kLaneImages],
                             typename C::Stored* tile) {

@@ -1,7 +1,7 @@
 #pragma once
 
-// How the `resident` engine keeps activations in shared memory: as float or, with fp16 storage, rounded to half
-// precision. Sums, biases and the cap are fp32 in both.
+// The `resident` engine's activations in shared memory: float or, with fp16 storage, rounded to half precision. Sums,
+// biases and the cap are fp32 in both.
 
 #include <cstdint>
 #include <type_traits>
@@ -10,7 +10,7 @@
 
 namespace spdnn::cuda::resident {
 
-/// What one load or store of kCount activations moves, 16 bytes at most.
+/// The unit of a load or store of kCount activations, at most 16 bytes.
 template <class Stored, unsigned kCount>
 using WideOf =
     std::conditional_t<std::is_same_v<Stored, float>,

@@ -1,6 +1,6 @@
 #pragma once
 
-// How threads of the `resident` engine read terms and add them up; mapping and cost stand in kernel.cuh.
+// The reading and adding of terms in the `resident` engine; kernel.cuh describes mapping and cost.
 
 #include "engines/cuda/resident/phase.cuh"
 #include "engines/cuda/retire/row_kernels.hpp"
@@ -8,8 +8,8 @@
 
 namespace spdnn::cuda::resident {
 
-/// This thread's place in its warp: neuron `neuron` of each bundle, and in a row part(0), part(1), ... in units of
-/// C::Wide. Of the threads that shared memory serves in one cycle, those whose rows may overlap read different parts.
+/// This thread's position in its warp: neuron `neuron` of each bundle, and in a row part(0), part(1), ... in units of
+/// C::Wide. Threads that are served in one cycle and whose rows may overlap read different parts.
 template <class C>
 struct Lane {
   static constexpr Index kPartBytes = sizeof(typename C::Wide);
@@ -27,11 +27,11 @@ struct Lane {
     asm("" : "+r"(offset));  // see row_at()
   }
 
-  /// How part(i) differs from part(0) in the bits of its place.
+  /// The bits in which the offsets of part(i) and part(0) differ.
   static constexpr Index turned(Index i) { return i * C::kLanes; }
   __device__ Index part(Index i) const { return offset / kPartBytes ^ turned(i); }
 
-  /// The bits of this thread's images, in its order, put where the images stand in the tile.
+  /// The bits of this thread's images, moved from its order to their positions in the tile.
   __device__ std::uint32_t spread(std::uint32_t mine) const {
     std::uint32_t bits = 0;
 #pragma unroll
@@ -41,22 +41,22 @@ struct Lane {
   }
 };
 
-/// What the functions of one layer share.
+/// The arguments of the functions of one layer.
 template <class C>
 struct LayerRun {
   const LayoutView& layout;
   LayerInfo info;
-  bool watch_cap;     ///< Flags::miss is asked for
+  bool watch_cap;     ///< Flags::miss is requested
   std::size_t place;  ///< of the layer and this warp in the layout's tables
   const typename C::Stored* rows;
   const Lane<C>& lane;
   Flags& seen;  ///< the block's: split rounds raise theirs themselves
 };
 
-/// Delays the beginning of a full layer: four warps begin together, one of each scheduler, and the next four a little
-/// later. Otherwise all would reach the ends of their rounds together, and shared memory would be idle while they turn
-/// sums into activations. Several blocks on a multiprocessor are out of step by themselves, and so are uneven sums.
-/// `words`: of round `lane`, see round_kind.
+/// Staggers the beginning of a full layer: four warps begin together, one of each scheduler, and the next four a little
+/// later. Otherwise all would end their rounds at the same time, and shared memory would be idle while they turn sums
+/// into activations. Several blocks on a multiprocessor, and uneven sums, are staggered anyway. `words`: of round
+/// `lane`, see round_kind.
 template <class C>
 __device__ void stagger(Index words) {
   constexpr Index kCycles = 1280;  // until the last begin
@@ -81,7 +81,7 @@ struct Chunk {
       weights[1] = fetch(reinterpret_cast<const float4*>(at) + 2 * neurons + neuron);
     }
   }
-  /// Past L1, as nobody reads them again; in uneven kernels, ordinary loads are faster.
+  /// Bypasses L1, because they are read once; in uneven kernels, ordinary loads are faster.
   template <class T>
   __device__ static T fetch(const T* from) {
     if constexpr (C::kUneven)
@@ -120,7 +120,7 @@ struct Reader {
   }
   /// Where the next chunk begins.
   __device__ const uint4* position() const { return at - C::kAhead * kUnits; }
-  /// Reads on past the layer's end, where the next layer's chunks are: the stream is longer than its chunks by kAhead.
+  /// Reads past the layer's end into the next layer's chunks; at its end the stream is padded by kAhead.
   __device__ Chunk<C> next(const Lane<C>& lane) {
     const Chunk<C> chunk = ahead[0];
 #pragma unroll
@@ -131,7 +131,7 @@ struct Reader {
   }
 };
 
-/// The place `offset` bytes after the beginning of a slot: one multiplication and addition. Lane hides from the
+/// The address `offset` bytes after the beginning of a slot: one multiplication and addition. Lane hides from the
 /// compiler that offset is a multiple of 16: it would factor that out and need two instructions.
 template <class C>
 __device__ Index row_at(Index slot, Index offset) {
@@ -195,9 +195,9 @@ __device__ void add_alternating(const typename C::Stored* tile, const Chunk<C>& 
   }
 }
 
-/// Sums become activations. The usual case takes five or six instructions per neuron and image. Live is what is not
-/// zero once stored; a miss is what was below the cap before it was rounded: an image that only rounding brings to the
-/// cap is kept, not retired.
+/// Turns sums into activations. The common case takes five or six instructions per neuron and image. `live`: the stored
+/// value is not zero. `miss`: the value was below the cap before rounding, so an image that reaches the cap only by
+/// rounding is not retired.
 template <class C, Index kImages>
 __device__ void activate(const LayerRun<C>& run, float bias, Flags& flags, float (&sums)[kImages]) {
   constexpr float kZero = kStoredAsZero<typename C::Stored>;

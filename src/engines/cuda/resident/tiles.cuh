@@ -1,7 +1,7 @@
 #pragma once
 
-// How tiles of the `resident` engine come into shared memory (from bits, CSR, rows by image, or another block) and how
-// they leave it.
+// Loads tiles of the `resident` engine into shared memory (from bits, CSR, rows by image, or another block) and stores
+// them.
 
 #include "engines/cuda/resident/phase.cuh"
 #include "engines/cuda/retire/offered_duplicates.cuh"
@@ -15,7 +15,7 @@ __device__ void clear_zero_slots(const LayoutView& layout, typename C::Stored* t
     tile[std::size_t{layout.zero_slot} * C::kImages + threadIdx.x] = to_stored<typename C::Stored>(0.0F);
 }
 
-/// Lane i's bit k becomes lane k's bit i: squares of 16, 8, 4, 2, 1 bits change places.
+/// Transposes bits: lane i's bit k becomes lane k's bit i, by swapping squares of 16, 8, 4, 2, 1 bits.
 __device__ inline std::uint32_t transposed(std::uint32_t word) {
   const Index lane = threadIdx.x % 32;
   std::uint32_t low = 0x0000ffffU;
@@ -32,7 +32,7 @@ __device__ inline std::uint32_t transposed(std::uint32_t word) {
 template <class C>
 __device__ void load_bits(const Block<C>& block, Index tile_number) {
   const auto& [layout, batch, phase, scratch, tile] = block;
-  constexpr Index kGroups = 32 / C::kImages;  // words of an image that a warp turns at once
+  constexpr Index kGroups = 32 / C::kImages;  // words of an image that a warp transposes together
   constexpr Index kBatch = 4;
   const Index lane = threadIdx.x % 32;
   const Index inputs = layout.layers[0].inputs;
@@ -59,7 +59,7 @@ __device__ void load_bits(const Block<C>& block, Index tile_number) {
   if (threadIdx.x == 0) rows[inputs] = 0;
 }
 
-/// Tile from input rows in CSR. Entries of a neuron that is named twice add up.
+/// Tile from input rows in CSR. Repeated entries of a neuron are added.
 template <class C>
 __device__ void load_sparse(const Block<C>& block, Index tile_number) {
   const auto& [layout, batch, phase, scratch, tile] = block;
@@ -119,7 +119,7 @@ __device__ void load_rows(const Block<C>& block, Index tile_number) {
   }
 }
 
-/// Tile as the block with its first layers left it.
+/// Tile from the block that ran its first layers.
 template <class C>
 __device__ void load_segment(const Block<C>& block, Index tile_number, Index layer) {
   const auto& [layout, batch, phase, scratch, tile] = block;
@@ -146,7 +146,7 @@ __device__ void save_segment(const Block<C>& block, Index tile_number, Index wid
   for (Index i = threadIdx.x; i < width * C::kPitch; i += C::kThreads) __stcg(to + i, rows[i]);
 }
 
-/// The tile's active images go to the next phase's rows, in whatever order tiles come.
+/// Appends the tile's active images to the next phase's rows, in the order in which tiles finish.
 template <class C>
 __device__ void append_images(const Block<C>& block, Index width, Index image, std::uint32_t kept) {
   const auto& [layout, batch, phase, scratch, tile] = block;
@@ -167,7 +167,7 @@ __device__ void append_images(const Block<C>& block, Index width, Index image, s
 }
 
 /// Offers the rows of the tile that append_images() has just written to the next phase's search for duplicates. Not
-/// inlined: it would cost registers.
+/// inlined, to save registers.
 template <class C>
 __device__ __noinline__ void offer_rows(const BatchView& batch, const Phase phase, Index width, std::uint32_t kept,
                                         Scratch& scratch, const typename C::Stored* tile) {

@@ -1,7 +1,7 @@
 #pragma once
 
-// What the kernel of the `resident` engine is given: plain structs of pointers and numbers, and the arithmetic of the
-// host that fills them. Compiled without CUDA too: the emulated tests call the same functions as the engine.
+// Arguments of the `resident` engine's kernel: plain structs of pointers and numbers, and the host's arithmetic that
+// fills them. Compiled without CUDA too: the emulated tests call the same functions as the engine.
 
 #include <cstdint>
 #include <vector>
@@ -12,14 +12,14 @@
 
 namespace spdnn::cuda::resident {
 
-inline constexpr Index kPassOff = 0xffffffff;  ///< in place of the layer from which on a pass retires images
+inline constexpr Index kPassOff = 0xffffffff;  ///< the layer of a pass that retires no images
 inline constexpr Index kNoTile = 0xffffffff;
 
 struct LayerInfo {
   Index inputs;
   Index outputs;
-  float weight;      ///< of every term, where the chunk stream has no values
-  float bias;        ///< of every neuron, where there is no table
+  float weight;      ///< of every term, if the chunk stream has no values
+  float bias;        ///< of every neuron, if there is no table
   float bound;       ///< error_bound_of()
   bool bias_always;  ///< the bias may be added to every sum, see adds_bias_always()
 };
@@ -44,7 +44,7 @@ struct LayoutView {
   bool merge;
 };
 
-/// What a launch leaves to the next.
+/// The state that a launch passes to the next.
 struct Control {
   Index layer;   ///< next to run
   Index images;  ///< active, in rows[side]
@@ -85,7 +85,8 @@ struct BatchView {
   DuplicateSearch search;
 };
 
-/// What a launch is for: layers below `until`, when the number of images left is in least_images .. most_images.
+/// The window of a launch: layers below `until`, while the number of remaining images is in least_images ..
+/// most_images.
 struct LaunchWindow {
   Index until;
   Index least_layers;  ///< of a phase
@@ -93,28 +94,28 @@ struct LaunchWindow {
   Index most_images = 0xffffffff;
 };
 
-/// Layers that a phase beginning at `layer` has at least, where it is worth a launch for `least` layers. There is one
-/// launch per phase, so the number of launches grows with the logarithm of the depth.
+/// The minimum number of layers of a phase that begins at `layer`; `least`: the number of layers that is worth a
+/// launch. There is one launch per phase, so the number of launches grows with the logarithm of the depth.
 SPDNN_HOST_DEVICE constexpr Index shortest_phase(Index layer, Index least) {
   return layer / 2 > least ? layer / 2 : least;
 }
 
 /// Slots of a tile in `shared_bytes` of shared memory.
 Index most_slots(const TileShape& shape, std::size_t shared_bytes);
-/// Slots to lay a plan out for: a second one for every neuron where rows are shorter than what shared memory delivers
-/// in a cycle and where there is room.
+/// Slots of a plan's layout: a second one for every neuron if rows are shorter than the 128 bytes that shared memory
+/// delivers per cycle and there is room.
 Index slots_for(const Plan& plan, const TileShape& shape, std::size_t shared_bytes, bool from_bits);
 /// Whether a plan's activations and, with `from_bits`, its images, `bit_bytes` per input, fit the shape's tiles.
 bool fits_tile(const Plan& plan, const TileShape& shape, std::size_t shared_bytes, bool from_bits);
-/// Shared memory that a block takes for the layout.
+/// Shared memory of a block for the layout.
 std::size_t tile_bytes(const Plan& plan, const ResidentLayout& layout);
 
 std::vector<LayerInfo> layer_infos(const Plan& plan);
-/// The layout's numbers, and pointers to its own arrays but for `layers`.
+/// The layout's numbers, and pointers to its arrays except `layers`.
 LayoutView view_of(const Plan& plan, const ResidentLayout& layout);
-/// 32-bit words that the chunk stream is to be longer than its chunks, as threads read ahead.
+/// Padding of the chunk stream in 32-bit words, because threads read ahead.
 std::size_t spare_chunk_words(const ResidentLayout& layout);
-/// Floats from one row of images' activations in device memory to the next: whole units of 16 bytes.
+/// The stride of rows of activations in device memory, in floats: a multiple of 16 bytes.
 Index row_stride(const Plan& plan);
 
 }  // namespace spdnn::cuda::resident

@@ -16,10 +16,10 @@ namespace spdnn::cuda {
 namespace {
 
 constexpr LayerFormat kFormat{.indices16 = false, .values = true};
-/// What cuSPARSE's default algorithm keeps for a product, and what its result may take: an estimate that only sets the
-/// first size of the chunks; the sizes it asks for are checked.
+/// Bytes of cuSPARSE's default algorithm for a product, and of its result: an estimate for the initial size of chunks;
+/// the actual sizes are checked.
 constexpr std::size_t kBytesPerProduct = 40;
-constexpr Offset kMaxProducts = Offset{1} << 28U;  ///< enough to fill the card, far below cuSPARSE's 2^31
+constexpr Offset kMaxProducts = Offset{1} << 28U;  ///< enough to fill the GPU, far below cuSPARSE's 2^31
 
 /// cuSPARSE's share of the device's memory, fixed so that it does not depend on whether the plan is resident.
 std::size_t workspace_share(const EngineOptions& options) {
@@ -27,7 +27,7 @@ std::size_t workspace_share(const EngineOptions& options) {
   return total / 8;
 }
 
-/// The weights by input; says of each layer whether its positive biases became an input that is always 1.
+/// The weights by input, and for each layer whether its positive biases became an input that is always 1.
 Plan turned(const Plan& plan, std::vector<bool>& lifted) {
   Plan result = by_input(plan);
   lifted.assign(result.layers.size(), false);
@@ -124,7 +124,7 @@ void SpgemmEngine::run_layer(Index number) {
   if (rows_.may_retire(number + 1)) drop_retired();
 }
 
-/// As many rows, one at least, as have product_limit_ products at most. A row has no more than one per edge.
+/// The number of rows, at least one, with at most product_limit_ products. A row has at most one per edge.
 Index SpgemmEngine::chunk_rows(Index first, Index number) const {
   const Offset edges = transposed_.layers[number].weights.entries();
   const Offset appended = lifted_[number] ? 1 : 0;
@@ -138,7 +138,7 @@ Index SpgemmEngine::chunk_rows(Index first, Index number) const {
   return end - first;
 }
 
-/// Rows first .. first+count-1 of y_ as cuSPARSE reads them.
+/// Rows first .. first+count-1 of y_ in cuSPARSE's form.
 SparseOperand SpgemmEngine::operand(Index first, Index count, const DeviceLayer& weights, bool lifted) {
   const Offset begin = offsets_[first];
   const Offset entries = offsets_[std::size_t{first} + count] - begin;
@@ -158,7 +158,7 @@ SparseOperand SpgemmEngine::operand(Index first, Index count, const DeviceLayer&
   return rows;
 }
 
-/// Rows first .. first+count-1 of y_ through one layer into next_, whose entries so far are `base`.
+/// Computes one layer for rows first .. first+count-1 of y_, and appends to next_, which has `base` entries.
 bool SpgemmEngine::run_chunk(Index first, Index count, Index number, const DeviceLayer& weights, Offset base) {
   const SparseOperand left = operand(first, count, weights, lifted_[number]);
   CsrRows<std::uint32_t> products{local_offsets_.data(), nullptr, nullptr};
@@ -168,7 +168,7 @@ bool SpgemmEngine::run_chunk(Index first, Index count, Index number, const Devic
         weights.inputs,
         weights.edges,
         {weights.offsets, const_cast<Index*>(weights.indices), const_cast<float*>(weights.values)}};
-    // One image cannot be split: it may have what is free.
+    // One image cannot be split, so it may use all free memory.
     const std::size_t limit = count == 1 ? std::numeric_limits<std::size_t>::max() : workspace_limit_;
     if (!product_.multiply(left, right, limit)) return false;
     products = product_.result();
@@ -202,7 +202,7 @@ void SpgemmEngine::scan_into(Activations& target, Index first, Index count, Offs
   check(cudaStreamSynchronize(stream_));
 }
 
-/// With the filter, moves the rows still undecided together once more than a sixteenth of them have retired.
+/// With the filter, compacts the undecided rows once more than a sixteenth have retired.
 void SpgemmEngine::drop_retired() {
   if (!policy_.filter) return;
   const std::optional<Index> kept = rows_.rows_worth_moving();
@@ -249,7 +249,7 @@ Support SpgemmEngine::support(const Plan& plan, const BatchInfo& batch, const En
   const Index images = batch.images;
   const std::size_t matrix = std::size_t{images} * plan.max_width() * (sizeof(Index) + sizeof(float));
   const std::size_t offsets = (std::size_t{images} + 1) * (2 * sizeof(Offset) + 2 * sizeof(std::uint32_t));
-  // Two workspaces at most and, of the same size at most, the result.
+  // At most two workspaces, and the result, which has at most their size.
   return {.why_not = reason_against_library(plan, variant),
           .working_bytes = 2 * matrix + offsets + 2 * workspace_share(options) +
                            ActiveRows::device_bytes(plan, images) + DeviceImages::device_bytes(plan, images) +

@@ -12,25 +12,25 @@
 
 namespace spdnn::cuda {
 
-/// In what the three variants differ.
+/// The differences of the three variants.
 struct SpgemmPolicy {
   std::string_view variant;
   bool keep_workspace = false;  ///< cuSPARSE's workspaces and result stay allocated between products
   bool filter = false;          ///< zeros and retired rows are dropped before the next product
 };
 
-/// Runs a plan layer by layer with Y and W both sparse, by cuSPARSE's SpGEMM. W has to be transposed: plans list the
-/// inputs of each output, the product needs the outputs of each input.
+/// Runs a plan layer by layer with Y and W both sparse, by cuSPARSE's SpGEMM. W is transposed: plans list the inputs of
+/// each output, but the product needs the outputs of each input.
 ///
 /// cuSPARSE counts entries and products in 32 bits and keeps memory for every product, so each layer runs in chunks of
-/// images whose products fit both; chunks follow the entries that the rows really have, layer by layer. Y itself is one
+/// images whose products fit both; the size of chunks follows the rows' actual entries, layer by layer. Y itself is one
 /// CSR matrix with 64-bit offsets, of which each chunk is a slice. Two such matrices are held, sized for full rows:
 /// without the filter they do fill up, as zeros made by the activation stay stored.
 ///
-/// Positive biases that are added everywhere would fill every row; they become the weights of one more input that is
-/// always 1, appended to each row before such a layer.
+/// Positive biases that are added everywhere would fill every row; they become the weights of an additional input that
+/// is always 1, appended to each row before such a layer.
 ///
-/// cuSPARSE hands sizes to the host, so every product waits for the device; nothing here tries to avoid that.
+/// cuSPARSE hands sizes to the host, so every product waits for the device.
 class SpgemmEngine final : public InspectableEngine {
  public:
   SpgemmEngine(const Plan& plan, const EngineOptions& options, SpgemmPolicy policy);

@@ -16,7 +16,7 @@ struct CsrRows {
   float* values = nullptr;
 };
 
-/// What turns the products of one layer into activations.
+/// The parameters that turn the products of one layer into activations.
 struct SparseActivation {
   DeviceLayer layer;  ///< its biases alone are read
   Index outputs = 0;
@@ -40,7 +40,7 @@ void localize(const Offset* global, Index rows, std::uint32_t* local, cudaStream
 void append_ones(const CsrRows<Offset>& from, Index rows, Index column, const CsrRows<std::uint32_t>& to,
                  cudaStream_t stream);
 
-/// As hash_images() and compare_images() in row_kernels.hpp. Rows that hold the same in another order differ.
+/// As hash_images() and compare_images() in row_kernels.hpp. Rows with the same entries in another order differ.
 void hash_rows(const CsrRows<Offset>& y, Index rows, std::uint64_t* hashes, cudaStream_t stream);
 void compare_rows(const CsrRows<Offset>& y, Index rows, Index* heads, cudaStream_t stream);
 

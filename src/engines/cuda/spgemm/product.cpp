@@ -22,7 +22,7 @@ SparseMatrix describe(const SparseOperand& matrix) {
 void* Workspace::take(std::size_t bytes) {
   if (bytes > bytes_ || data_ == nullptr) {
     free();
-    const std::size_t size = std::max<std::size_t>(bytes, 1);  // null would ask cuSPARSE for the size again
+    const std::size_t size = std::max<std::size_t>(bytes, 1);  // with null, cuSPARSE would compute the size again
     void* fresh = nullptr;
     if (cudaMalloc(&fresh, size) != cudaSuccess) {
       cudaGetLastError();
@@ -37,7 +37,7 @@ void* Workspace::take(std::size_t bytes) {
 
 void Workspace::free() {
   if (data_ == nullptr) return;
-  cudaStreamSynchronize(stream_);  // enqueued work may use it still
+  cudaStreamSynchronize(stream_);  // enqueued work may still use it
   cudaFree(std::exchange(data_, nullptr));
   bytes_ = 0;
 }
@@ -74,7 +74,7 @@ bool SpgemmProduct::multiply(const SparseOperand& a, const SparseOperand& b, std
     return cusparseSpGEMM_compute(context_, kAsIs, kAsIs, &one, left.get(), right.get(), &zero, out, CUDA_R_32F,
                                   CUSPARSE_SPGEMM_DEFAULT, state, &bytes, buffer);
   };
-  /// False where there are too many products; other failures throw.
+  /// False if there are too many products; other failures throw.
   const auto fits = [](cusparseStatus_t status) {
     if (status != CUSPARSE_STATUS_INSUFFICIENT_RESOURCES) check(status);
     return status == CUSPARSE_STATUS_SUCCESS;

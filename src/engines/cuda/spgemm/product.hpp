@@ -5,7 +5,7 @@
 
 namespace spdnn::cuda {
 
-/// Device memory for one use after another: kept and grown, or taken from the driver and given back each time.
+/// Reusable device memory: kept and grown, or allocated from the driver and freed each time.
 class Workspace {
  public:
   Workspace(bool keep, cudaStream_t stream) : keep_(keep), stream_(stream) {}
@@ -13,7 +13,7 @@ class Workspace {
   Workspace& operator=(const Workspace&) = delete;
   ~Workspace() { free(); }
 
-  /// At least `bytes`; what an earlier call gave is invalid.
+  /// At least `bytes`; invalidates the result of an earlier call.
   void* take(std::size_t bytes);
   /// The memory is no longer needed.
   void done() {

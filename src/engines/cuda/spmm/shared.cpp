@@ -10,7 +10,7 @@ namespace spdnn {
 
 namespace {
 
-/// `auto` takes this variant where it reads at most so much of what spmm_rows reads (a sixteenth in the official
+/// `auto` takes this variant if it reads at most this fraction of the bytes of spmm_rows (a sixteenth in the official
 /// networks), and layers are wider than this: `resident` is faster at 4096 neurons and slower at 16384
 /// (results/h200/structure_free.md).
 constexpr double kFewReads = 0.125;
