@@ -1,14 +1,9 @@
 #pragma once
 
-#include <functional>
-#include <string>
-
+#include "bench/print.hpp"
 #include "bench/suite_spec.hpp"
 
 namespace spdnn::bench {
-
-/// Prints text for people.
-using Print = std::function<void(const std::string&)>;
 
 /// Runs a suite: official problems in turn, all of them repeatedly, each run in a process of its own. Prints a line for
 /// each run, and a table at the end. Returns whether no verdict is FAILED. An error of the first failed run is thrown

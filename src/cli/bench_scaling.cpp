@@ -2,123 +2,39 @@
 
 #include <fmt/format.h>
 
-#include <filesystem>
-#include <nlohmann/json.hpp>
-
-#include "bench/child_run.hpp"
-#include "bench/run_folder.hpp"
+#include "bench/scaling_run.hpp"
 #include "cli/bench.hpp"
 #include "cli/options.hpp"
 #include "cli/result_files.hpp"
-#include "data/generate.hpp"
 #include "io/networks/outputs.hpp"
-#include "report/json_line.hpp"
 #include "spdnn/error.hpp"
-#include "spdnn/files.hpp"
 
 namespace spdnn::cli {
 
 namespace {
 
-namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
-
-/// The result of one run.
-struct Point {
-  Index ranks = 0;
-  double infer = 0;
-  double total = 0;
-  double rate = 0;
-};
-
-/// Runs one point after another and prints each result immediately.
-class ScalingRun {
- public:
-  explicit ScalingRun(const po::variables_map& values)
-      : values_(values), weak_(kind() == "weak"), json_path_(text_of(values, "json")), table_(json_path_) {
-    if (json_path_) check_outputs({{"--json", output_path(*json_path_)}}, {});
-    bench::infer_command(text("launcher"), 1);  // refuses an empty launcher
-    images_ = parse_count("images", text("images"));
-    neurons_ = text_of(values, "network") ? 0 : parse_count("neurons", text("neurons"));
-  }
-
-  void run() {
-    table_.put(fmt::format("{:>6} {:>9} {:>12} {:>12} {:>10} {:>12} {:>12}\n", "ranks", "images", "infer, s",
-                           "efficiency", "TE/s", "total, s", "efficiency"));
-    for (const Index ranks : parse_counts("ranks", text("ranks"))) measure(ranks);
-  }
-
- private:
-  std::string text(const char* option) const { return values_[option].as<std::string>(); }
-  std::string kind() const {
-    std::string kind = text("kind");
-    if (kind != "strong" && kind != "weak")
-      throw UsageError(fmt::format("--kind: '{}' is neither strong nor weak", kind));
-    return kind;
-  }
-
-  void measure(Index ranks) {
-    const Offset images = weak_ ? Offset{images_} * ranks : images_;
-    const bench::RunFolder folder(text("scratch"), "scaling");
-    const fs::path inputs = folder.file("images.spdnn");
-    write_images(inputs, generate_digit_images(width(), narrow<Index>(images), 1));
-    const std::vector<std::string> command = command_for(ranks, inputs, folder.line());
-    const int code = bench::run_command(command).code;
-    if (code != 0) throw DeviceError(fmt::format("{} ended with exit code {}", bench::shell_text(command), code));
-    report(ranks, images, bench::line_of_run(folder.line()));
-  }
-
-  /// The number of neurons of the images.
-  Index width() {
-    if (neurons_ == 0) neurons_ = read_network(text("network"), {.neurons = {}, .layers = 1}).network.inputs();
-    return neurons_;
-  }
-
-  std::vector<std::string> command_for(Index ranks, const fs::path& inputs, const fs::path& line) const {
-    std::vector<std::string> words = bench::infer_command(text("launcher"), ranks);
-    const auto add = [&](const char* option, const std::string& value) { bench::add_option(words, option, value); };
-    if (const auto network = text_of(values_, "network")) {
-      add("network", *network);
-    } else {
-      add("generate", "official");
-      add("neurons", text("neurons"));
-      add("layers", text("layers"));
-    }
-    add("inputs", inputs.native());
-    for (const char* option : {"reduce", "device", "variant", "trials"}) add(option, text(option));
-    if (const auto threads = text_of(values_, "threads")) add("threads", *threads);
-    if (values_.count("share-devices") != 0) words.emplace_back("--share-devices");
-    add("json", line.native());
-    add("progress", "never");
-    return words;
-  }
-
-  /// Efficiency: the work per rank and second, as a share of the first point's.
-  void report(Index ranks, Offset images, Json run) {
-    const Point point{ranks, run["seconds"]["infer"]["median"], run["seconds"]["total"], run["rate"]};
-    bench::check_ranks(run, ranks);
-    if (first_.ranks == 0) first_ = point;
-    const double more = static_cast<double>(ranks) / first_.ranks;
-    const auto efficiency = [&](double first, double now) {
-      return fmt::format("{:.1f} %", 100.0 * first / now / (weak_ ? 1.0 : more));
-    };
-    table_.put(fmt::format("{:>6} {:>9} {:>12.6f} {:>12} {:>10.4g} {:>12.4f} {:>12}\n", ranks, images, point.infer,
-                           efficiency(first_.infer, point.infer), point.rate / 1e12, point.total,
-                           efficiency(first_.total, point.total)));
-    run["scaling"] = {{"kind", text("kind")}, {"ranks", ranks}};
-    json_ += json_line(run);
-    if (json_path_) write_text(output_path(*json_path_), json_path_ == "-" ? json_line(run) : json_);
-  }
-
-  const po::variables_map& values_;
-  bool weak_;
-  std::optional<std::string> json_path_;
-  Printed table_;
-  Index images_ = 0;
-  Index neurons_ = 0;  ///< 0: not known yet
-  Point first_;
-  std::string json_;
-};
+bench::ScalingSpec scaling_spec(const po::variables_map& values) {
+  const auto text = [&](const char* option) { return values[option].as<std::string>(); };
+  bench::ScalingSpec spec;
+  if (text("kind") != "strong" && text("kind") != "weak")
+    throw UsageError(fmt::format("--kind: '{}' is neither strong nor weak", text("kind")));
+  spec.weak = text("kind") == "weak";
+  spec.ranks = parse_counts("ranks", text("ranks"));
+  spec.images = parse_count("images", text("images"));
+  spec.launcher = text("launcher");
+  spec.network = text_of(values, "network");
+  if (!spec.network) spec.neurons = parse_count("neurons", text("neurons"));
+  spec.layers = text("layers");
+  spec.reduce = text("reduce");
+  spec.device = text("device");
+  spec.variant = text("variant");
+  spec.trials = text("trials");
+  spec.threads = text_of(values, "threads");
+  spec.share_devices = values.count("share-devices") != 0;
+  spec.scratch = text("scratch");
+  spec.json = text_of(values, "json");
+  return spec;
+}
 
 }  // namespace
 
@@ -155,7 +71,10 @@ CommandForm bench_scaling_form() {
 int bench_scaling(const Arguments& arguments) {
   po::variables_map values;
   if (!parse(arguments, bench_scaling_form(), values)) return 0;
-  ScalingRun(values).run();
+  const bench::ScalingSpec spec = scaling_spec(values);
+  if (spec.json) check_outputs({{"--json", output_path(*spec.json)}}, {});
+  const Printed table(spec.json);
+  bench::run_scaling(spec, [&](const std::string& text) { table.put(text); });
   return 0;
 }
 
