@@ -358,7 +358,7 @@ TEST(Tflite, ImagesWithOneChannelOrOnePixelAreReshapedWithoutTransposing) {
                           Case{{1, 2, 1, 4}, {1, 8}, 1}, Case{{1, 4, 1, 2}, {1, 2, 2, 2}, 2},
                           Case{{1, 4, 2, 1}, {1, 2, 2, 2}, 1}, Case{{1, 2, 2, 2}, {1, 2, 4, 1}, 1},
                           Case{{1, 2, 2, 2}, {1, 1, 1, 8}, 1}, Case{{1, 8, 1, 1}, {1, 1, 1, 8}, 0}}) {
-    File file;
+    TfliteFile file;
     const auto shape = file.integers("shape", {static_cast<std::int32_t>(one.to.size())}, one.to);
     file.output(file.add(Code::RESHAPE, {file.input(one.from), shape}, one.to));
     const auto extent = [](const Shape32& of, std::size_t axis) { return static_cast<std::size_t>(of[axis]); };
