@@ -45,8 +45,9 @@ CommandForm convert_form() {
       ("plan-device", takes("auto|cpu|cuda"), "device that finds twins for --plan; auto is cpu")             //
       ("program", takes("VARIANT|auto"),
        "store with a packed model the program that infer would run on this machine, for --batch and --threads")  //
-      ("batch", takes("N"), "images at a time that --program is for; default 1")                                 //
-      ("threads", takes("T"), "threads that --program is for; default: as many as the process may use")          //
+      ("batch", takes("N"),
+       "images at a time that --program is for; default: as many as infer would take, at most 64")       //
+      ("threads", takes("T"), "threads that --program is for; default: as many as the process may use")  //
       ("host-memory", takes("SIZE", "auto"),
        "500M, 4G; a larger .spdnn or TSV network is converted layer by layer")                                     //
       ("shape", takes("N,C,H,W"), "shape of a model's input; the letter N means any number; default: the file's")  //
@@ -157,7 +158,7 @@ void convert_model(const Path& in, const Path& out, const po::variables_map& val
     if (out.extension() != ".spdnn") throw UsageError("--program: only packed models, .spdnn, hold a program");
     EngineSettings settings;
     if (*variant != "auto") settings.variant = *variant;
-    settings.batch = parse_count("batch", text_of(values, "batch").value_or("1"));
+    settings.batch = count_of(values, "batch").value_or(0);
     if (const auto threads = text_of(values, "threads")) settings.threads = parse_threads(*threads);
     model.program = compiled_program(as_packed(model), settings);
   } else {

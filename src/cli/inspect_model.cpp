@@ -61,7 +61,7 @@ ModelView view_for(const std::string& path, const Model& model, std::optional<In
   view.batch = asked.value_or(1);
   Model rewritten = model;
   if (view.why.empty()) {
-    view.batch = asked.value_or(fixed_batch(model).value_or(1));
+    view.batch = asked.value_or(batch_of(model).value_or(1));
     rewrite(rewritten, kAllRewrites);
     predict_choice(view, rewritten, asked);
   }

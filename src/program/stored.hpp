@@ -33,6 +33,8 @@ class StoredReader {
   /// DataError, naming the place, where the text is no stored program.
   explicit StoredReader(const StoredProgram& stored);
 
+  /// At a time, for which it is made.
+  Index images() const { return json_["program"].value("images", Index{0}); }
   /// Why it is none for this origin: `its threads: 4, now: 2`. Empty where it is.
   std::string why_not(const Origin& origin) const;
   /// The program. OfferGone, or DataError where what comes out is not what is stored.

@@ -184,6 +184,14 @@ refused() {
   "${infer[@]}" --model p.spdnn --batch 2 --threads 1 --logits p.npy >p.txt
   grep -q ' the program stored with the model is not used, and another compiled: its images: 4, now: 2$' p.txt
   cmp m.npy p.npy
+  "${infer[@]}" --model p.spdnn --threads 1 --logits p.npy >p.txt  # as many at a time as the program is for
+  grep -q ' 4 images per batch' p.txt
+  grep -q ' the program stored with the model is used$' p.txt
+  cmp m.npy p.npy
+  "$SPDNN" inspect p.spdnn | grep -q '^variant  *conv_dense .* for 4 images at a time$'
+  "$SPDNN" convert model.safetensors q.spdnn --program conv_dense --threads 1
+  "${infer[@]}" --model q.spdnn --threads 1 >q.txt
+  grep -q ' the program stored with the model is not used, and another compiled: its images: 64, now: 20$' q.txt
   "$SPDNN" convert p.spdnn n.spdnn
   cmp m.spdnn n.spdnn
   refused 2 '*: --program: only packed models, .spdnn, hold a program' convert model.safetensors none/m.onnx --program auto

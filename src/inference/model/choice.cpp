@@ -10,6 +10,7 @@
 #include "core/text/counted.hpp"
 #include "inference/model/run.hpp"
 #include "inference/run/largest_batch.hpp"
+#include "program/stored.hpp"
 #include "spdnn/error.hpp"
 
 namespace spdnn {
@@ -78,9 +79,16 @@ ModelEngineChoice choose_model_engine(const EngineSettings& settings, const Mode
   return choice;
 }
 
+std::optional<Index> batch_of(const Model& model) {
+  if (const auto fixed = fixed_batch(model)) return std::max<Index>(*fixed, 1);
+  if (!model.program) return std::nullopt;
+  const Index images = program::StoredReader(*model.program).images();
+  return images > 0 ? std::optional(images) : std::nullopt;
+}
+
 Index wanted_batch(const EngineSettings& settings, const Model& model, Index images) {
   if (const auto fixed = fixed_batch(model)) return std::max<Index>(*fixed, 1);
-  return std::min(settings.batch != 0 ? settings.batch : kMostImages, images);
+  return std::min(settings.batch != 0 ? settings.batch : batch_of(model).value_or(kMostImages), images);
 }
 
 ModelBatch find_model_batch(const EngineSettings& settings, const ModelVariant& variant, const Model& model,

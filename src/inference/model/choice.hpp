@@ -20,6 +20,8 @@ ModelEngineChoice find_model_engine(const EngineSettings& settings, const Model&
 ModelEngineChoice choose_model_engine(const EngineSettings& settings, const Model& model,
                                       const ModelEngineOptions& options);
 
+/// The batch that the model asks for: its fixed one, or that of the program stored with it.
+std::optional<Index> batch_of(const Model& model);
 /// The wanted batch, before memory limits.
 Index wanted_batch(const EngineSettings& settings, const Model& model, Index images);
 

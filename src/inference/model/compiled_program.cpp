@@ -23,7 +23,7 @@ StoredProgram compiled_program(const Model& model, const EngineSettings& setting
   options.threads = host_threads(settings.threads);
   options.host_memory = settings.host_memory;
   options.epilogues = kAllRewrites.epilogues;
-  const Index most = fixed_batch(rewritten).value_or(settings.batch);
+  const Index most = fixed_batch(rewritten).value_or(kMaxIndex);
   options.batch = wanted_batch(settings, rewritten, most);
   const ModelEngineChoice choice = choose_model_engine(settings, rewritten, options);
   options.precision = choice.precision;
