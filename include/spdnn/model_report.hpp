@@ -82,12 +82,6 @@ struct NodeCheck {
   bool right() const { return largest_ratio <= 1; }
 };
 
-/// Whether the logits are right, and by which comparison.
-struct ModelVerdict {
-  Verdict::Status status = Verdict::Status::unverified;
-  std::string against;  ///< the comparisons and their results, for people
-};
-
 /// The time of a node in one trial, for all images.
 struct NodeSeconds {
   std::string name;
@@ -138,7 +132,7 @@ struct ModelReport : RunRecord {
   std::optional<NodeCheck> nodes_checked;  ///< of the same images as `recomputed`
   std::optional<ComparedModelRun> compared;
   std::optional<ModelDifference> against_fp32;  ///< of a run below fp32: the same run in fp32
-  ModelVerdict verdict;
+  Judgement verdict;                            ///< of the logits
 
   double images_per_second() const;  ///< images / median of infer; 0 if nothing was timed
   /// 2 x multiply-adds x images / median of infer.

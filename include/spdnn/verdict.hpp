@@ -9,10 +9,14 @@
 
 namespace spdnn {
 
-/// Whether the categories are right, and by which comparison. Without a truth the status is unverified, never passed.
-struct Verdict {
+/// Whether a result is right, and by which comparison. Without a truth the status is unverified, never passed.
+struct Judgement {
   enum class Status { passed, failed, unverified } status = Status::unverified;
-  std::string against;                 ///< the comparisons and their results, for people
+  std::string against;  ///< the comparisons and their results, for people
+};
+
+/// Whether the categories are right.
+struct Verdict : Judgement {
   std::vector<std::string> checks;     ///< the name of each comparison, whatever its result
   std::size_t categories = 0;          ///< their number
   std::optional<std::size_t> missing;  ///< empty if unknown: no truth, or only a digest that differs

@@ -13,7 +13,6 @@
 #include "io/files/output_target.hpp"
 #include "io/networks/outputs.hpp"
 #include "report/json_line.hpp"
-#include "report/machine_json.hpp"
 #include "report/phases.hpp"
 #include "spdnn/error.hpp"
 #include "spdnn/files.hpp"

@@ -4,6 +4,7 @@
 
 #include "bench/child_run.hpp"
 #include "bench/run_folder.hpp"
+#include "core/text/json_text.hpp"
 #include "data/official/problems.hpp"
 
 namespace spdnn::bench {
@@ -24,9 +25,6 @@ bool SuiteSpec::recomputes(const SuiteConfiguration& configuration) const {
 }
 
 nlohmann::ordered_json SuiteSpec::asked(const SuiteConfiguration& configuration) const {
-  const auto given = [](const std::optional<std::string>& option) {
-    return option ? nlohmann::ordered_json(*option) : nlohmann::ordered_json(nullptr);
-  };
   return {{"neurons", configuration.neurons},
           {"layers", configuration.layers},
           {"reduce", configuration.reduce},
@@ -36,10 +34,10 @@ nlohmann::ordered_json SuiteSpec::asked(const SuiteConfiguration& configuration)
           {"trials", std::stoi(trials)},
           {"warm_up", std::stoi(warm_up)},
           {"device", device},
-          {"precision", given(precision)},
+          {"precision", json_or_null(precision)},
           {"threads", threads ? nlohmann::ordered_json(std::stoi(*threads)) : nlohmann::ordered_json(nullptr)},
           {"ranks", ranks},
-          {"launcher", given(launcher)},
+          {"launcher", json_or_null(launcher)},
           {"verify", recomputes(configuration) ? nlohmann::ordered_json(verify) : nlohmann::ordered_json(nullptr)}};
 }
 

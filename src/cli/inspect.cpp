@@ -10,6 +10,7 @@
 #include "cli/result_files.hpp"
 #include "cli/specification.hpp"
 #include "core/text/bytes_text.hpp"
+#include "core/text/json_text.hpp"
 #include "core/text/message.hpp"
 #include "inference/device/device_start.hpp"
 #include "inference/device/engine_choice.hpp"
@@ -125,7 +126,7 @@ struct PageRequest {
 nlohmann::ordered_json json_of(const std::string& path, const NetworkView& view, Precision precision,
                                const InspectedMemory& memory) {
   return {{"schema", "spdnn-inspect-network-1"},
-          {"network", path.empty() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(path)},
+          {"network", json_or_null(path)},
           {"inputs", view.network.inputs()},
           {"layers", view.network.layers.size()},
           {"edges", view.network.edges()},

@@ -12,6 +12,7 @@
 #include "cli/infer_model.hpp"
 #include "cli/result_files.hpp"
 #include "core/text/counted.hpp"
+#include "core/text/json_text.hpp"
 #include "core/text/message.hpp"
 #include "core/types/shape_json.hpp"
 #include "core/types/share_of_zeros.hpp"
@@ -161,7 +162,7 @@ Json model_json(const ModelView& view) {
   Json variants = Json::array();
   for (const VariantAnswer& answer : view.answers)
     variants.push_back({{"name", answer.name},
-                        {"why_not", answer.why_not.empty() ? Json(nullptr) : Json(answer.why_not)},
+                        {"why_not", json_or_null(answer.why_not)},
                         {"bytes", answer.bytes},
                         {"program", answer.program},
                         {"remarks", answer.remarks}});
@@ -178,7 +179,7 @@ Json model_json(const ModelView& view) {
           {"weight_forms", forms},
           {"batch", view.batch},
           {"variants", variants},
-          {"would_run", view.would_run.empty() ? Json(nullptr) : Json(view.would_run)},
+          {"would_run", json_or_null(view.would_run)},
           {"why", view.why}};
 }
 

@@ -64,7 +64,7 @@ Json json_of(const Action& action) {
           {"seconds", action.seconds},
           {"inputs", json_of(action.inputs)},
           {"output", json_of(action.output)},
-          {"scratch", action.scratch ? Json(*action.scratch) : Json(nullptr)},
+          {"scratch", json_or_null<Json>(action.scratch)},
           {"constants", action.constants}};
 }
 
@@ -77,7 +77,7 @@ Json json_of(const Program& program) {
           {"actions", json_of(program.actions)},
           {"outputs", json_of(program.outputs)},
           {"watched", json_of(program.watched)},
-          {"unproven", program.unproven ? Json(*program.unproven) : Json(nullptr)},
+          {"unproven", json_or_null<Json>(program.unproven)},
           {"arena", {{"offsets", program.arena.offsets}, {"bytes", program.arena.bytes}}},
           {"constant_bytes", program.constant_bytes},
           {"zeros_skipped", program.zeros_skipped}};

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/text/counted.hpp"
+#include "core/text/json_text.hpp"
 #include "core/text/message.hpp"
 #include "core/types/shape_json.hpp"
 #include "core/types/share_of_zeros.hpp"
@@ -123,7 +124,7 @@ Json accuracy_json(const std::optional<Accuracy>& a) {
           {"top_1", a->top_1()},
           {"k", a->classes},
           {"top_k", a->top_k()},
-          {"at_least", a->at_least ? Json(*a->at_least) : Json(nullptr)}};
+          {"at_least", json_or_null(a->at_least)}};
 }
 
 /// JSON cannot express infinite numbers, such as a ratio to a bound of zero.
@@ -242,15 +243,14 @@ std::string to_json(const ModelReport& r) {
                 {{"dense", r.operations_per_second(r.multiply_adds.dense)},
                  {"sparse", r.operations_per_second(r.multiply_adds.sparse)}}},
                {"profile", profile_json(r)},
-               {"overflow", r.overflow.empty() ? Json(nullptr) : Json(r.overflow)},
+               {"overflow", json_or_null(r.overflow)},
                {"accuracy", accuracy_json(r.accuracy)},
                {"expected", check_json(r.expected)},
                {"reference", check_json(r.recomputed)},
                {"nodes", nodes_json(r.nodes_checked)},
                {"compared", compared_json(r)},
                {"against_fp32", against_fp32_json(r.against_fp32)},
-               {"device_state", device_state_json(r.device_state)},
-               {"verdict", {{"status", to_string(r.verdict.status)}, {"against", r.verdict.against}}}};
+               {"verdict", judgement_json(r.verdict)}};
   json.update(record_json(r));
   return json_line(json);
 }

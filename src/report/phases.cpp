@@ -4,7 +4,7 @@
 
 #include "core/system/build_info.hpp"
 #include "core/text/counted.hpp"
-#include "report/machine_json.hpp"
+#include "core/text/json_text.hpp"
 
 namespace spdnn {
 
@@ -35,22 +35,31 @@ std::string infer_line(const Spread& infer, int trials) {
 /// null where there are none.
 Json ranks_json(const std::optional<RankSpreads>& r) {
   if (!r) return nullptr;
-  const auto ratio = r->slowest_over_median();
-  const Json ratio_json = ratio ? Json(*ratio) : nullptr;
   return {{"hosts", r->hosts},
           {"deal", r->taken ? "counter" : "fixed"},
           {"images", min_median_max_json(r->images)},
           {"taken", min_median_max_json(r->taken)},
           {"upload", min_median_max_json(r->upload)},
           {"infer", min_median_max_json(r->infer)},
-          {"slowest", {{"rank", r->slowest}, {"host", r->slowest_host}, {"over_median", ratio_json}}}};
+          {"slowest",
+           {{"rank", r->slowest}, {"host", r->slowest_host}, {"over_median", json_or_null(r->slowest_over_median())}}}};
 }
 
-Json machine_json(const RunRecord& r) {
+Json machine_of_run_json(const RunRecord& r) {
   Json json = machine_json(r.machine);
   json["ranks"] = r.ranks ? r.ranks->ranks : 1;
   json["threads"] = r.threads;
   return json;
+}
+
+/// null where it was not asked.
+Json device_state_json(const std::optional<DeviceState>& state) {
+  if (!state) return nullptr;
+  return {{"sm_clock_mhz", min_median_max_json(state->sm_clock_mhz)},
+          {"memory_clock_mhz", min_median_max_json(state->memory_clock_mhz)},
+          {"temperature_c", min_median_max_json(state->temperature_c)},
+          {"power_w", min_median_max_json(state->power_w)},
+          {"joules_per_trial", json_or_null(state->joules_per_trial)}};
 }
 
 Json seconds_json(const PhaseSeconds& s) {
@@ -129,14 +138,16 @@ std::string device_state_text(const DeviceState& state) {
                      of("power", state.power_w, "W"), energy);
 }
 
-nlohmann::ordered_json device_state_json(const std::optional<DeviceState>& state) {
-  if (!state) return nullptr;
-  return {{"sm_clock_mhz", min_median_max_json(state->sm_clock_mhz)},
-          {"memory_clock_mhz", min_median_max_json(state->memory_clock_mhz)},
-          {"temperature_c", min_median_max_json(state->temperature_c)},
-          {"power_w", min_median_max_json(state->power_w)},
-          {"joules_per_trial", state->joules_per_trial ? nlohmann::ordered_json(*state->joules_per_trial)
-                                                       : nlohmann::ordered_json(nullptr)}};
+nlohmann::ordered_json machine_json(const Machine& machine) {
+  return {{"host", machine.host},
+          {"cpu", machine.cpu},
+          {"device", json_or_null(machine.device)},
+          {"driver", json_or_null(machine.driver)},
+          {"cuda", json_or_null(machine.cuda)}};
+}
+
+nlohmann::ordered_json judgement_json(const Judgement& judgement) {
+  return {{"status", to_string(judgement.status)}, {"against", judgement.against}};
 }
 
 nlohmann::ordered_json record_json(const RunRecord& r) {
@@ -148,7 +159,8 @@ nlohmann::ordered_json record_json(const RunRecord& r) {
           {"batch", r.batch},
           {"seconds", seconds_json(r.seconds)},
           {"ranks", ranks_json(r.ranks)},
-          {"machine", machine_json(r)},
+          {"machine", machine_of_run_json(r)},
+          {"device_state", device_state_json(r.device_state)},
           {"build", build_json()}};
 }
 

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "spdnn/run_record.hpp"
+#include "spdnn/verdict.hpp"
 
 namespace spdnn {
 
@@ -27,10 +28,11 @@ std::string phases_text(const RunRecord& record, const PhaseRemarks& remarks);
 std::string ranks_text(const RankSpreads& ranks);
 /// What the device did, where it was asked.
 std::string device_state_text(const DeviceState& state);
-nlohmann::ordered_json device_state_json(const std::optional<DeviceState>& state);
 /// The fields of a JSON line that every run has: variant, notes, precision, trials, warm_up, batch, seconds, ranks,
-/// machine, build.
+/// machine, device_state, build.
 nlohmann::ordered_json record_json(const RunRecord& record);
+nlohmann::ordered_json machine_json(const Machine& machine);
+nlohmann::ordered_json judgement_json(const Judgement& judgement);
 nlohmann::ordered_json min_median_max_json(const std::optional<Spread>& spread);
 /// Minimum, median, maximum and sum.
 nlohmann::ordered_json spread_json(const Spread& spread);

@@ -7,6 +7,7 @@
 
 #include "core/text/bytes_text.hpp"
 #include "core/text/counted.hpp"
+#include "core/text/json_text.hpp"
 #include "core/text/seconds_text.hpp"
 #include "report/json_line.hpp"
 #include "report/phases.hpp"
@@ -67,17 +68,26 @@ std::string overflow_text(const Report& r) {
       r.outcome.overflow.size(), to_string(r.precision), summary.layer, fmt::join(summary.images, " "));
 }
 
-nlohmann::ordered_json overflow_json(const std::vector<Overflow>& overflow) {
+OrderedJson overflow_json(const std::vector<Overflow>& overflow) {
   if (overflow.empty()) return nullptr;
   const OverflowSummary summary(overflow);
   return {{"images", overflow.size()}, {"layer", summary.layer}, {"first_ids", summary.images}};
 }
 
 /// Images still computed after each layer; null where it was not counted.
-nlohmann::ordered_json active_json(const std::vector<std::int64_t>& active) {
-  nlohmann::ordered_json json = nlohmann::ordered_json::array();
-  for (const std::int64_t images : active)
-    json.push_back(images < 0 ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(images));
+OrderedJson active_json(const std::vector<std::int64_t>& active) {
+  OrderedJson json = OrderedJson::array();
+  for (const std::int64_t images : active) json.push_back(images < 0 ? OrderedJson(nullptr) : OrderedJson(images));
+  return json;
+}
+
+OrderedJson verdict_json(const Verdict& verdict) {
+  OrderedJson json = judgement_json(verdict);
+  json.update({{"checks", verdict.checks},
+               {"categories", verdict.categories},
+               {"missing", json_or_null(verdict.missing)},
+               {"extra", json_or_null(verdict.extra)},
+               {"first_ids", verdict.first_ids}});
   return json;
 }
 
@@ -85,10 +95,6 @@ std::string difference_text(Precision precision, const Verdict& verdict) {
   return fmt::format("{} against fp32: {}: {} missing, {} extra", to_string(precision),
                      counted(*verdict.missing + *verdict.extra, "category differs", "categories differ"),
                      *verdict.missing, *verdict.extra);
-}
-
-nlohmann::ordered_json optional_json(const auto& value) {
-  return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json(nullptr);
 }
 
 /// Of infer, over all parts.
@@ -107,10 +113,10 @@ void add_checkpoints(const Report& r, std::string& text) {
                                             counted(c.lost_parts, "part", "parts"), seconds_text(c.lost_seconds)));
 }
 
-nlohmann::ordered_json checkpoints_json(const Report& r) {
+OrderedJson checkpoints_json(const Report& r) {
   if (!r.checkpoints) return nullptr;
   const CheckpointSummary& c = *r.checkpoints;
-  return {{"every", optional_json(c.every)},       {"written", c.written},       {"bytes", c.bytes},
+  return {{"every", json_or_null(c.every)},        {"written", c.written},       {"bytes", c.bytes},
           {"share_of_infer", checkpoint_share(r)}, {"lost_parts", c.lost_parts}, {"lost_seconds", c.lost_seconds}};
 }
 
@@ -168,14 +174,14 @@ std::string to_text(const Report& r) {
 }
 
 std::string to_json(const Report& r) {
-  using Json = nlohmann::ordered_json;
+  using Json = OrderedJson;
   const bool square = std::adjacent_find(r.neurons.begin(), r.neurons.end(), std::not_equal_to<>()) == r.neurons.end();
   Json json = {{"schema", "spdnn-run-1"},
                {"problem",
                 {{"neurons", square && !r.neurons.empty() ? Json(r.neurons.front()) : Json(r.neurons)},
                  {"layers", r.neurons.empty() ? 0 : r.neurons.size() - 1},
                  {"bias", r.bias},
-                 {"cap", optional_json(r.cap)},
+                 {"cap", json_or_null(r.cap)},
                  {"images", r.images},
                  {"empty_images", r.empty_images},
                  {"edges", r.edges}}},
@@ -184,27 +190,19 @@ std::string to_json(const Report& r) {
                {"checkpoints", checkpoints_json(r)},
                {"stored_edges", r.stored_edges},
                {"streamed", nullptr},
-               {"computed_edges", optional_json(r.computed_edges)},
+               {"computed_edges", json_or_null(r.computed_edges)},
                {"rate", r.rate()},
-               {"rate_computed", optional_json(r.rate_computed())},
+               {"rate_computed", json_or_null(r.rate_computed())},
                {"rate_with_setup", r.rate_with_setup()},
                {"rate_end_to_end", r.rate_end_to_end()},
-               {"verdict",
-                {{"status", to_string(r.verdict.status)},
-                 {"against", r.verdict.against},
-                 {"checks", r.verdict.checks},
-                 {"categories", r.verdict.categories},
-                 {"missing", optional_json(r.verdict.missing)},
-                 {"extra", optional_json(r.verdict.extra)},
-                 {"first_ids", r.verdict.first_ids}}},
+               {"verdict", verdict_json(r.verdict)},
                {"alive", r.outcome.alive},
                {"active", active_json(r.outcome.active)},
                {"borderline", r.outcome.borderline.size()},
                {"overflow", overflow_json(r.outcome.overflow)},
                {"compared", nullptr},
                {"against_fp32", nullptr},
-               {"images_read_by", r.images_read_by.empty() ? Json(nullptr) : Json(r.images_read_by)},
-               {"device_state", device_state_json(r.device_state)},
+               {"images_read_by", json_or_null(r.images_read_by)},
                {"suite", nullptr}};
   json.update(record_json(r));
   if (r.streamed)

@@ -9,6 +9,15 @@ namespace spdnn {
 
 using OrderedJson = nlohmann::ordered_json;
 
+/// The value; null of an empty optional, text or list.
+template <class Json = OrderedJson, class Value>
+Json json_or_null(const Value& value) {
+  if constexpr (requires { value.has_value(); })
+    return value ? Json(*value) : Json(nullptr);
+  else
+    return value.empty() ? Json(nullptr) : Json(value);
+}
+
 /// A problem in a JSON text, with its position.
 struct JsonProblem {
   std::size_t at;  ///< bytes before it

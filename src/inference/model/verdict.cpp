@@ -70,7 +70,7 @@ Findings findings_of(const ModelReport& report) {
 
 }  // namespace
 
-ModelVerdict verdict_of(const ModelReport& report) {
+Judgement verdict_of(const ModelReport& report) {
   using Status = Verdict::Status;
   const Findings found = findings_of(report);
   std::string held = found.right;
