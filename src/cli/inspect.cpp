@@ -2,7 +2,6 @@
 
 #include <cstdio>
 #include <filesystem>
-#include <functional>
 #include <nlohmann/json.hpp>
 
 #include "cli/inspect_memory.hpp"
@@ -83,41 +82,22 @@ std::string name_of(const NetworkSpec& network) {
 
 /// The requests of --json, --html, --layer and --run.
 struct PageRequest {
-  std::optional<std::string> json;  ///< none: no JSON line
-  std::optional<std::string> path;  ///< none: no page
-  Index layer = 1;                  ///< 1-based
-  std::string lines_path;           ///< empty: none
+  PageFiles files;
+  Index layer = 1;         ///< 1-based
+  std::string lines_path;  ///< empty: none
   ResultLines lines{};
   std::optional<RunLine> run{};  ///< a run of the network, once it is loaded
 
-  PageRequest(const po::variables_map& values, const NetworkSpec& network)
-      : json(text_of(values, "json")), path(text_of(values, "html")) {
-    if (!path)
-      for (const char* const option : {"layer", "run"})
-        if (values.count(option) != 0) throw UsageError(fmt::format("--{} needs --html", option));
+  explicit PageRequest(const po::variables_map& values)
+      : files(values, {"layer", "run"}, named_inputs(values, {"network", "run"})),
+        lines_path(text_of(values, "run").value_or("")) {
     if (const auto text = text_of(values, "layer")) layer = parse_count("layer", *text);
-    lines_path = text_of(values, "run").value_or("");
-    std::vector<NamedInput> inputs;
-    if (!network.path.empty()) inputs.push_back({"--network", network.path});
-    if (!lines_path.empty()) inputs.push_back({"--run", lines_path});
-    check_outputs(outputs_of(values, {"json", "html"}), inputs);
     if (!lines_path.empty()) read_result_lines(lines_path, text_of_file(lines_path), lines);
-  }
-
-  /// Printed text is for people; if a page or line goes to stdout, it goes to stderr.
-  std::FILE* printed() const { return Printed(json == "-" ? json : path).stream(); }
-
-  /// Output to stdout comes last, because its reader may be gone.
-  void write(const std::string& line, const std::function<std::string()>& page) const {
-    const bool json_last = json == "-";
-    if (json && !json_last) write_text(output_path(*json), line);
-    if (path) write_text(output_path(*path), page());
-    if (json_last) write_text(output_path(*json), line);
   }
 
   /// Refuses requests that do not fit the network.
   void check_against(const Network& network) {
-    if (path && layer > network.layers.size())
+    if (files.has_page() && layer > network.layers.size())
       throw UsageError(fmt::format("--layer: {} is outside 1..{}", layer, network.layers.size()));
     if (!lines_path.empty()) run = run_of(network, lines, lines_path);
   }
@@ -165,8 +145,8 @@ int inspect(const Arguments& arguments) {
   spec.network = network_spec(values);
   fill_engine(values, spec);
   const InspectedRun job(values);
-  PageRequest page(values, spec.network);
-  std::FILE* const out = page.printed();
+  PageRequest page(values);
+  std::FILE* const out = page.files.printed();
 
   const planning::TwinFinder find_twins = finder_on(spec.plan_device.value_or(Device::cpu));
   const std::size_t budget = host_budget(parse_bytes("host-memory", values["host-memory"].as<std::string>()));
@@ -210,8 +190,8 @@ int inspect(const Arguments& arguments) {
                          .why = choice.why,
                          .memory = memory.named(),
                          .run = page.run};
-  page.write(json_line(json_of(spec.network.path, view, choice.precision, memory)),
-             [&] { return to_html(network_document(view)); });
+  page.files.write(json_line(json_of(spec.network.path, view, choice.precision, memory)),
+                   [&] { return to_html(network_document(view)); });
   return 0;
 }
 

@@ -215,30 +215,21 @@ int inspect_model(const Arguments& arguments) {
   po::variables_map values;
   if (!parse(arguments, inspect_model_form(), values)) return 0;
   const std::string path = values["model"].as<std::string>();
-  const auto json = text_of(values, "json");
-  const auto html = text_of(values, "html");
-  if (json == "-" && html == "-") throw UsageError("--json and --html cannot both be -, which is stdout");
-  if (!html && values.count("node") != 0) throw UsageError("--node needs --html");
+  std::vector<NamedInput> inputs{{"MODEL", path}};
+  for (const Path& beside : files_beside(path)) inputs.push_back({"the graph beside MODEL", beside});
+  const PageFiles files(values, {"node"}, inputs);
   std::optional<std::size_t> shown;
   if (const auto text = text_of(values, "node")) shown = parse_count("node", *text) - 1;
   std::optional<Shape> shape;
   if (const auto text = text_of(values, "shape")) shape = parse_shape(*text);
   std::optional<Index> batch;
   if (const auto text = text_of(values, "batch")) batch = parse_count("batch", *text);
-  std::vector<NamedOutput> outputs;
-  if (json) outputs.push_back({"--json", output_path(*json)});
-  if (html) outputs.push_back({"--html", output_path(*html)});
-  std::vector<NamedInput> inputs{{"MODEL", path}};
-  for (const Path& beside : files_beside(path)) inputs.push_back({"the graph beside MODEL", beside});
-  check_outputs(outputs, inputs);
   const Model model = read_model(path, shape);
   const ModelView view = view_for(path, model, batch);
   check_shown(view, shown);
-  print_view(Printed(json == "-" ? json : html).stream(), view);
-  const bool json_last = json == "-";  // stdout's reader may be gone
-  if (json && !json_last) write_text(output_path(*json), json_line(model_json(view)));
-  if (html) write_text(output_path(*html), to_html(model_document(view, shown ? shown : heaviest_node(view))));
-  if (json_last) write_text(output_path(*json), json_line(model_json(view)));
+  print_view(files.printed(), view);
+  files.write(json_line(model_json(view)),
+              [&] { return to_html(model_document(view, shown ? shown : heaviest_node(view))); });
   return 0;
 }
 

@@ -43,6 +43,24 @@ class Printed {
   std::FILE* stream_;
 };
 
+/// What `inspect` writes: --json, one line, and --html, a page.
+class PageFiles {
+ public:
+  /// UsageError if an option of the page is given without it, or an output cannot be written or would overwrite an
+  /// input.
+  PageFiles(const po::variables_map& values, std::initializer_list<const char*> of_page,
+            const std::vector<NamedInput>& inputs);
+  bool has_page() const { return page_.has_value(); }
+  /// For printed text.
+  std::FILE* printed() const { return Printed(line_ == "-" ? line_ : page_).stream(); }
+  /// Output to stdout comes last, because its reader may be gone.
+  void write(const std::string& line, const std::function<std::string()>& page) const;
+
+ private:
+  std::optional<std::string> line_;
+  std::optional<std::string> page_;
+};
+
 /// The outputs of `infer`: results in files of their own, the report, the JSON line. The report is printed even if a
 /// file cannot be written. Several files are put in place together at the end, so that adjacent files belong to one
 /// run. Output to stdout is written last.
