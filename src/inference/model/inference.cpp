@@ -100,7 +100,7 @@ class ModelInference::Steps : public InferenceSteps<ModelSpec, ModelReport> {
     run_ = share_model(ranks_, run_);
     mine_ = scatter_images(ranks_, images_, fixed_batch(*run_).value_or(1));
     if (!ranks_.is_alone()) report_.seconds.share = watch.seconds();
-    RankedModelResult result = run_on_ranks(order_, run_, monitor_.get());
+    RankedModelResult result = run_on_ranks(spec_, order_, run_, monitor_.get());
     if (ranks_.is_root()) conclude(std::move(result));
     stage_ = Stage::run;
   }
@@ -133,9 +133,7 @@ class ModelInference::Steps : public InferenceSteps<ModelSpec, ModelReport> {
     ModelOrder order;
   };
   Chosen chosen_for(const ModelSpec& spec, const Model& model) const {
-    ModelEngineOptions options = options_to_choose();
-    options.epilogues = spec.rewrites.epilogues;
-    options.profile = spec.profile;
+    ModelEngineOptions options = options_to_choose(spec);
     options.batch = wanted_batch(spec, model, report_.images);
     const ModelEngineChoice engine = choose_model_engine(spec, model, options);
     options.precision = engine.precision;
@@ -148,17 +146,15 @@ class ModelInference::Steps : public InferenceSteps<ModelSpec, ModelReport> {
              .precision = engine.precision,
              .images = report_.images,
              .batch = options.batch,
-             .may_shrink = spec.batch == 0 && !fixed_batch(model),
-             .trials = spec.trials,
-             .warm_up = spec.warm_up,
-             .profile = spec.profile,
-             .epilogues = options.epilogues}};
+             .may_shrink = spec.batch == 0 && !fixed_batch(model)}};
   }
 
-  RankedModelResult run_on_ranks(const ModelOrder& order, const std::shared_ptr<const Model>& model,
-                                 DeviceMonitor* monitor = nullptr) {
+  RankedModelResult run_on_ranks(const ModelSpec& spec, const ModelOrder& order,
+                                 const std::shared_ptr<const Model>& model, DeviceMonitor* monitor = nullptr) {
     ModelRunOptions options;
-    options.engine = engine_options();
+    options.engine = engine_options(spec);
+    options.trials = spec.trials;
+    options.warm_up = spec.warm_up;
     options.progress = spec_.progress;
     options.monitor = monitor;
     return run_model_on_ranks(ranks_, order, model, mine_, options, spec_.share_devices);
@@ -179,7 +175,7 @@ class ModelInference::Steps : public InferenceSteps<ModelSpec, ModelReport> {
     report_.recomputed = std::move(checks.recomputed);
     // An engine of fp64 rounds nothing between nodes, so what it shows of a node's inputs are not quite its inputs.
     if (recomputed() > 0 && report_.precision == Precision::fp32) {
-      ModelEngineOptions options = engine_options();
+      ModelEngineOptions options = engine_options(spec_);
       options.precision = report_.precision;
       report_.nodes_checked = check_nodes(find_model_variant(report_.variant), *run_, images_, recomputed(),
                                           report_.logits, options, spec_.progress);
@@ -233,20 +229,20 @@ class ModelInference::Steps : public InferenceSteps<ModelSpec, ModelReport> {
     return spec_.host_memory > held ? spec_.host_memory - held : 1;
   }
 
-  ModelEngineOptions engine_options() const {
+  ModelEngineOptions engine_options(const ModelSpec& spec) const {
     ModelEngineOptions options;
     options.threads = spec_.threads;
     options.device = start_.device();
     options.host_memory = memory_for_engine();
-    options.epilogues = spec_.rewrites.epilogues;
-    options.profile = spec_.profile;
+    options.epilogues = spec.rewrites.epilogues;
+    options.profile = spec.profile;
     options.cancelled = spec_.cancelled;
     return options;
   }
 
   /// To choose variant and batch by: ranks of one node share what it has left.
-  ModelEngineOptions options_to_choose() const {
-    ModelEngineOptions options = engine_options();
+  ModelEngineOptions options_to_choose(const ModelSpec& spec) const {
+    ModelEngineOptions options = engine_options(spec);
     if (!ranks_.is_alone())
       options.host_memory =
           memory_budget(Device::cpu, {.host_memory = options.host_memory, .sharers = ranks_.place().node_ranks});
@@ -269,7 +265,7 @@ class ModelInference::Steps : public InferenceSteps<ModelSpec, ModelReport> {
   /// On all ranks, the model as given.
   void compare_without_rewrites() {
     const ModelOrder order = share_order(ranks_, compared_order_);
-    const ModelRunResult result = run_on_ranks(order, share_model(ranks_, given_)).result;
+    const ModelRunResult result = run_on_ranks(without_rewrites(), order, share_model(ranks_, given_)).result;
     if (ranks_.is_root())
       report_.compared = ComparedModelRun{difference_from(report_, order.variant, result.outputs.front()),
                                           spread(result.infer_seconds)};
@@ -280,16 +276,21 @@ class ModelInference::Steps : public InferenceSteps<ModelSpec, ModelReport> {
     ModelOrder order;
     if (ranks_.is_root()) order = order_in_fp32();
     order = share_order(ranks_, order);
-    const Tensor logits = run_on_ranks(order, run_).result.outputs.front();
+    const Tensor logits = run_on_ranks(in_fp32(), order, run_).result.outputs.front();
     if (ranks_.is_root()) report_.against_fp32 = difference_from(report_, order.variant, logits);
   }
 
-  ModelOrder order_in_fp32() const {
+  ModelSpec in_fp32() const {
     ModelSpec second = spec_;
     second.precision = Precision::fp32;
     second.trials = 1;
     second.warm_up = 0;
     second.profile = false;
+    return second;
+  }
+
+  ModelOrder order_in_fp32() const {
+    ModelSpec second = in_fp32();
     const auto& known = find_model_variant(report_.variant).precisions;
     if (std::find(known.begin(), known.end(), Precision::fp32) == known.end()) second.variant.clear();
     return chosen_for(second, *run_).order;

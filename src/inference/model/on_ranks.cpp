@@ -13,8 +13,7 @@
 namespace spdnn {
 
 void fields(auto& archive, MaybeConst<ModelOrder> auto& order) {
-  archive(order.variant, order.precision, order.images, order.batch, order.may_shrink, order.trials, order.warm_up,
-          order.profile, order.epilogues);
+  archive(order.variant, order.precision, order.images, order.batch, order.may_shrink);
 }
 
 namespace {
@@ -110,13 +109,9 @@ RankedModelResult run_model_on_ranks(Communicator& ranks, const ModelOrder& orde
                                      const ModelRunOptions& options, bool share_devices) {
   const ModelVariant& variant = find_model_variant(order.variant);
   ModelRunOptions own = options;
-  own.trials = order.trials;
-  own.warm_up = order.warm_up;
   own.batch = order.may_shrink ? 0 : order.batch;
   own.engine.precision = order.precision;
   own.engine.batch = order.batch;
-  own.engine.profile = order.profile;
-  own.engine.epilogues = order.epilogues;
   const auto images = static_cast<Index>(mine.shape[0]);
   const RankWish wish{own.engine.threads, variant.device == Device::cuda, own.engine.device, share_devices};
   const auto ready = [&] {
@@ -134,7 +129,7 @@ RankedModelResult run_model_on_ranks(Communicator& ranks, const ModelOrder& orde
     together(ranks, [&] {
       if (images > 0) return void(all.result = run_mine(variant, model, mine, own));
       all.result.outputs = {{output_of(*model, 0), {}}};
-      all.result.infer_seconds.assign(static_cast<std::size_t>(order.trials), 0.0);
+      all.result.infer_seconds.assign(static_cast<std::size_t>(own.trials), 0.0);
       all.result.threads = share.threads;
     });
     return all;

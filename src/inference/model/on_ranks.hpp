@@ -20,10 +20,6 @@ struct ModelOrder {
   Index images = 0;         ///< of all ranks
   Index batch = 0;          ///< images at a time
   bool may_shrink = false;  ///< smaller batches may run if memory runs out
-  int trials = 1;
-  int warm_up = 0;
-  bool profile = false;
-  bool epilogues = true;
 };
 /// The root's order on all ranks.
 ModelOrder share_order(Communicator& ranks, const ModelOrder& order);
@@ -38,8 +34,8 @@ Tensor scatter_images(Communicator& ranks, const Tensor& images, Index at_once);
 Index most_images(Index images, Index at_once, int ranks);
 
 using RankedModelResult = Ranked<ModelRunResult>;
-/// Runs this rank's images, possibly none, which follow those of the preceding ranks. The ranks begin together. Fields
-/// of `options` that the order lacks are this rank's own. RanksFailed (cluster/together.hpp) on all ranks if one run
+/// Runs this rank's images, possibly none, which follow those of the preceding ranks. The ranks begin together. What
+/// the order lacks is in `options`. RanksFailed (cluster/together.hpp) on all ranks if one run
 /// fails; DeviceError on the root if it lacks memory for the whole output.
 RankedModelResult run_model_on_ranks(Communicator& ranks, const ModelOrder& order,
                                      const std::shared_ptr<const Model>& model, const Tensor& mine,

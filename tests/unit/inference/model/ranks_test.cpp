@@ -135,9 +135,9 @@ int differing_trials(const std::vector<int>& changing) {
       const bool changes = std::find(changing.begin(), changing.end(), rank.place().rank) != changing.end();
       if (changes && update.done == model->nodes.size()) values[0] += 100;
     };
-    const ModelOrder order{
-        .variant = "conv_reference", .precision = Precision::fp64, .images = 4, .batch = 2, .trials = 2};
+    const ModelOrder order{.variant = "conv_reference", .precision = Precision::fp64, .images = 4, .batch = 2};
     ModelRunOptions options;
+    options.trials = 2;
     options.engine.threads = 1;
     options.progress = progress;
     const RankedModelResult all = run_model_on_ranks(rank, order, model, mine, options);
