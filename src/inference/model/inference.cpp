@@ -291,8 +291,7 @@ class ModelInference::Steps : public InferenceSteps<ModelSpec, ModelReport> {
 
   ModelOrder order_in_fp32() const {
     ModelSpec second = in_fp32();
-    const auto& known = find_model_variant(report_.variant).precisions;
-    if (std::find(known.begin(), known.end(), Precision::fp32) == known.end()) second.variant.clear();
+    if (!computes_in(find_model_variant(report_.variant), Precision::fp32)) second.variant.clear();
     return chosen_for(second, *run_).order;
   }
 
