@@ -90,7 +90,7 @@ places=("OMPI_COMM_WORLD_RANK=1 OMPI_COMM_WORLD_SIZE=2" "PMIX_RANK=1 SLURM_STEP_
 # start_rank: the only rank of a job computes in the process `worker`, for a guard, which is `guard`.
 start_rank() {
   worker=
-  env --default-signal PALS_RANKID=0 with/spdnn "${infer[@]}" --trials 100000000 2>stderr >stdout 3>&- &
+  env --default-signal PALS_RANKID=0 with/spdnn "${infer[@]}" --trials 1000000 2>stderr >stdout 3>&- &
   guard=$!
   until worker=$(pgrep -P "$guard"); do kill -0 "$guard" && sleep 0.05; done
 }

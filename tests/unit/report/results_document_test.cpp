@@ -309,6 +309,25 @@ TEST(ResultsDocument, AReportOfModelsAloneSpeaksOfModelsAlone) {
   EXPECT_EQ(definitions.find("categories"), std::string::npos);
 }
 
+TEST(ResultsDocument, RatesOfModelsMoreThanThirtyTimesApartAreOnALogarithmicAxis) {
+  const auto logarithmic = [](double factor) {
+    const Document document =
+        results_document({{}, {}, {model_run("a.onnx", 1), model_run("b.onnx", factor)}}, {.title = "T"});
+    const Chart& chart = *find_block<Chart>(document, "models-chart");
+    EXPECT_EQ(chart.description.find("logarithmic") != std::string::npos, chart.x.logarithmic);
+    return chart.x.logarithmic;
+  };
+  EXPECT_FALSE(logarithmic(29.5));
+  EXPECT_TRUE(logarithmic(30.5));
+}
+
+TEST(ResultsDocument, ARunWhoseReadingTookNoTimeHasNoReadRate) {
+  RunLine read = run_line("a", 1);
+  read.phases = {{"read", 2}};
+  const Document document = results_document({{read, run_line("b", 2)}, {}}, {.title = "T"});
+  EXPECT_EQ(column(*find_block<Table>(document, "submission"), "read rate"), (Texts{"0.001966", ""}));
+}
+
 TEST(ResultsDocument, RunsOfModelsLeadToTheirMachines) {
   ModelLine elsewhere = model_run("a.onnx", 1);
   elsewhere.origin = machine("E");

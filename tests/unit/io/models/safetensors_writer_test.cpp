@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <fstream>
 #include <thread>
 
 #include "core/text/json_text.hpp"
@@ -42,6 +44,19 @@ TEST_F(WrittenSafetensors, NamesBecomeTheNodesOwn) {
   for (const Node& node : read.nodes) found.push_back(node.name);
   EXPECT_EQ(found, (std::vector<std::string>{"a", "a_2", "input_2", "value4", "a_2_2"}));
   EXPECT_EQ(ModelText::of(again(read), true), ModelText::of(read, true));
+}
+
+TEST_F(WrittenSafetensors, NumbersBeginAtAMultipleOfEightBytes) {
+  for (std::size_t length = 1; length <= 9; ++length) {
+    ModelBuilder builder;
+    Model model = builder.finish({builder.add(BatchNorm{{1}, {0}, {0}, {1}, 0}, {builder.input({kBatchExtent, 1})})});
+    model.nodes[0].name = std::string(length, 'n');
+    again(model);
+    std::ifstream file(directory_ / "model.safetensors", std::ios::binary);
+    std::uint64_t header = 0;
+    file.read(reinterpret_cast<char*>(&header), sizeof header);
+    EXPECT_EQ(header % 8, 0U) << length;
+  }
 }
 
 /// If the time were that of the square of their number, this test would take minutes.
