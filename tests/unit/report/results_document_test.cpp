@@ -194,6 +194,16 @@ TEST(ResultsDocument, SpeedUpsAreOverTheSameMachineAndAsManyRanks) {
   EXPECT_EQ(column(*find_block<Table>(*section, "speed-ups-table"), "speed-up"), Texts{"10.0"});
 }
 
+TEST(ResultsDocument, TheChartOfSpeedUpsShowsTheFastestOfAProblemAlone) {
+  const auto section =
+      sections::speed_ups(evaluate({{run_line("a", 1), run_line("b", 2), run_line("base", 10)}, {}}, false), "base");
+  ASSERT_TRUE(section);
+  EXPECT_EQ(column(*find_block<Table>(*section, "speed-ups-table"), "speed-up").size(), 2U);
+  const Chart& chart = *find_block<Chart>(*section, "speed-ups-chart");
+  ASSERT_EQ(chart.series[0].points.size(), 1U);
+  EXPECT_EQ(chart.series[0].points[0].y, 10);
+}
+
 TEST(ResultsDocument, OtherSystemsStandBesideRunsOfTheirSizeOnNoMoreProcessors) {
   const auto rows = [](const RunLine& line) {
     const std::vector<Baseline> baselines{{.system = "S",

@@ -285,6 +285,21 @@ TEST_F(StreamedFile, HoldsTheLayersThatWereWritten) {
   }
 }
 
+TEST_F(StreamedFile, WrittenLayerByLayerIsThatOfTheWholeNetwork) {
+  Network network = testing::deep_network(3);
+  for (const BiasRule rule : {BiasRule::non_zeros, BiasRule::everywhere})
+    for (const std::optional<double> cap : {std::optional<double>(), std::optional<double>(8)}) {
+      network.bias_rule = rule;
+      network.cap = cap;
+      const NetworkStream stream = testing::stream_of(network);
+      write_packed(path_, {.stream = &stream});
+      const Network found = read_network(path_, {}).network;
+      EXPECT_EQ(found.bias_rule, rule);
+      EXPECT_EQ(found.cap, cap);
+      EXPECT_EQ(network_digest(found), network_digest(network));
+    }
+}
+
 TEST_F(StreamedFile, MayBeReadInPart) {
   const Network network = testing::deep_network(5);
   const NetworkStream stream = open_packed_network(write(network), {.layers = 3});

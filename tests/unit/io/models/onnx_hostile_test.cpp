@@ -177,6 +177,11 @@ TEST(OnnxHostile, GraphsThatAreNoneAreRefused) {
               file.node("Tanh", {"x"}, "y");
             }),
             "net.onnx: node 'y' (Tanh): output 'y' is also made by node 'y' (Relu)");
+  EXPECT_EQ(of([](File& file) {
+              file.node("Relu", {"x"}, "y").clear_name();
+              file.node("Tanh", {"x"}, "y").clear_name();
+            }),
+            "net.onnx: node '#2' (Tanh): output 'y' is also made by node '#1' (Relu)");
   EXPECT_EQ(of([](File& file) { file.node("Relu", {"x"}, "x"); }),
             "net.onnx: node 'x' (Relu): output 'x' is also an input or initializer");
   EXPECT_EQ(of([](File& file) { file.node("Relu", {"z"}, "y"); }),
