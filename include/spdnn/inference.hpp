@@ -51,7 +51,7 @@ struct TruthSpec {
 };
 
 /// How the images of a network are assigned to ranks. `fixed`: each rank has a fixed share. `counter`: the ranks of a
-/// node take batches from a shared counter, so that fast ranks take over work from slow ones; shares of nodes are
+/// node take images from a shared counter, so that fast ranks take over work from slow ones; shares of nodes are
 /// fixed. `automatic`: a counter if it can be used and saves time; otherwise the report gives the reason.
 enum class Deal { automatic, fixed, counter };
 

@@ -55,7 +55,7 @@ struct RankSpreads {
   Spread images;
   Spread upload;  ///< seconds
   Spread infer;   ///< seconds; of each rank the median of its trials
-  /// Batches that ranks took from their node's counter; empty with fixed shares.
+  /// Batches or tiles of images that ranks took from their node's counter; empty with fixed shares.
   std::optional<Spread> taken{};
   int slowest = 0;             ///< the rank with the longest infer
   std::string slowest_host{};  ///< where it ran

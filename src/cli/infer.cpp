@@ -46,7 +46,7 @@ CommandForm infer_form() {
       ("device-memory", takes("SIZE", "auto"), "memory for an engine on its CUDA device; auto: all that is free")     //
       ("share-devices", "ranks may share CUDA devices if a node has more ranks than devices")                         //
       ("deal", takes("auto|fixed|counter", "auto"),
-       "which rank runs which images: fixed shares, or batches that the ranks of a node take from a counter")  //
+       "which rank runs which images: fixed shares, or images that the ranks of a node take from a counter")  //
       ("join-timeout", takes("SECONDS", "600"), "time limit for all ranks to start");
   return {.name = "infer",
           .summary =

@@ -82,6 +82,22 @@ class InspectableEngine : public Engine {
   virtual std::optional<CsrMatrix> sparse_activations(std::size_t /*most*/) { return {}; }
 };
 
+/// An engine that can leave some of the loaded images to other processes, which have loaded the same ones. Images are
+/// taken in parts of equal size, the last of which may be smaller.
+class SharingEngine {
+ public:
+  virtual ~SharingEngine() = default;
+  /// Gives the number of a part that nobody has taken, of so many parts; at the end, any larger number. Called on all
+  /// threads of the engine, one at a time.
+  using NextPart = std::function<Index(Index parts)>;
+  /// After load(), before the first layer: the engine takes parts from `next` in the run that follows, and the same
+  /// ones in all later runs, until the next load(). The outcome has no other images.
+  virtual void share(NextPart next) = 0;
+  virtual Index images_per_part() const = 0;
+  /// The parts that it has taken, in this order.
+  virtual const std::vector<Index>& taken() const = 0;
+};
+
 /// A line of src/engines/variants.def.
 struct Variant {
   std::string_view name;

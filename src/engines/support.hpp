@@ -18,6 +18,7 @@ struct Support {
   std::string why_not = {};  ///< a sentence with the obstacle; empty if the variant supports them
   /// Only memory is the obstacle: `working_bytes` exceed the limit in the options, and a smaller batch may fit.
   bool too_large = false;
+  bool shares = false;  ///< the engine is a SharingEngine
   Preference preference = Preference::preferred;
   /// Bytes of host (CPU) or device (CUDA) memory that an engine takes besides plan (or model) and images, at most; on a
   /// device, the plan's copy there included.

@@ -12,6 +12,7 @@
 #include "io/models/onnx/proto.hpp"
 #include "io/models/onnx/reader.hpp"
 #include "spdnn/error.hpp"
+#include "support/expect_part.hpp"
 
 namespace spdnn::onnx_test {
 
@@ -118,8 +119,6 @@ inline std::string refusal(const File& file, const std::optional<Shape>& shape =
   return "it was read";
 }
 
-inline void expect_part(const std::string& message, const std::string& part) {
-  EXPECT_PRED_FORMAT2(::testing::IsSubstring, part, message);
-}
+using testing::expect_part;
 
 }  // namespace spdnn::onnx_test

@@ -13,6 +13,7 @@
 #include "io/models/tflite/reader.hpp"
 #include "io/models/tflite/schema.hpp"
 #include "spdnn/error.hpp"
+#include "support/expect_part.hpp"
 
 namespace spdnn::tflite_test {
 
@@ -129,8 +130,6 @@ inline std::string refusal(const File& file, const std::optional<Shape>& shape =
   return "it was read";
 }
 
-inline void expect_part(const std::string& message, const std::string& part) {
-  EXPECT_PRED_FORMAT2(::testing::IsSubstring, part, message);
-}
+using testing::expect_part;
 
 }  // namespace spdnn::tflite_test

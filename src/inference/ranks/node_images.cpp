@@ -174,20 +174,29 @@ ImageRange NodeImages::take(const Wish& wish) {
     own_ = {own_.first + batch.count, own_.count - batch.count};
     return batch;
   }
+  const Index begin = own_part() * static_cast<Index>(place_.node_ranks);
   std::atomic_ref<std::uint64_t> next(counter());
   std::uint64_t first = next.load();
   Index count = 0;
   do {
-    count = part_of(all_.images - static_cast<Index>(first), wish);
+    count = part_of(all_.images - begin - static_cast<Index>(first), wish);
   } while (count > 0 && !next.compare_exchange_weak(first, first + count));
-  return {static_cast<Index>(first), count};
+  return {begin + static_cast<Index>(first), count};
+}
+
+Index NodeImages::take_part(Index parts) {
+  const auto hands = static_cast<Index>(place_.node_ranks);
+  const Index own = hands == 1 ? parts : parts / (4 * hands);
+  if (own_parts_ < own) return static_cast<Index>(place_.node_rank) * own + own_parts_++;
+  const std::uint64_t next = std::uint64_t{own} * hands + std::atomic_ref(counter()).fetch_add(1);
+  return static_cast<Index>(std::min<std::uint64_t>(next, parts));
 }
 
 void NodeImages::restart() {
   const Index part = own_part();
   own_ = {static_cast<Index>(place_.node_rank) * part, part};
-  if (place_.node_rank == 0)
-    std::atomic_ref(counter()).store(std::uint64_t{part} * static_cast<Index>(place_.node_ranks));
+  own_parts_ = 0;
+  if (place_.node_rank == 0) std::atomic_ref(counter()).store(0);
 }
 
 }  // namespace spdnn

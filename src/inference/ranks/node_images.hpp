@@ -40,6 +40,7 @@ class NodeImages final : public BatchSource {
 
   Index largest(Index least) const override;
   ImageRange take(const Wish& wish) override;
+  Index take_part(Index parts) override;
   void restart() override;
   int sharers() const override { return place_.node_ranks; }
 
@@ -47,6 +48,7 @@ class NodeImages final : public BatchSource {
   NodeImages(Communicator& ranks, const GivenImages& all, std::vector<Index> ids, std::vector<Index> places);
   void copy_bits(Communicator& ranks, const ImageSet& mine);
   void copy_rows(Communicator& ranks, const ImageSet& mine);
+  /// Of images, or of parts, that ranks have taken beyond those with which each begins.
   std::uint64_t& counter() const { return *reinterpret_cast<std::uint64_t*>(memory_.data()); }
   /// With what each rank begins, so that one that comes late finds as much as the others: a quarter of an even share.
   Index own_part() const;
@@ -59,7 +61,8 @@ class NodeImages final : public BatchSource {
   std::vector<Index> places_;  ///< of what this rank has given, among the node's
   SharedMemory memory_;
   ImageSet images_;
-  ImageRange own_;  ///< the rest of this rank's first part
+  ImageRange own_;       ///< the rest of this rank's first images
+  Index own_parts_ = 0;  ///< that this rank has taken of its first ones
 };
 
 }  // namespace spdnn

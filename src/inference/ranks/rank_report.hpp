@@ -17,7 +17,7 @@ struct RankTimes {
   Index images = 0;
   double upload_seconds = 0;
   double infer_seconds = 0;  ///< the median of its trials
-  Index taken = 0;           ///< batches, where ranks take them from a counter
+  Index taken = 0;           ///< batches or tiles, where ranks take them from a counter
 };
 void fields(auto& archive, MaybeConst<RankTimes> auto& times) {
   archive(times.host, times.images, times.upload_seconds, times.infer_seconds, times.taken);

@@ -58,7 +58,8 @@ class RunnablePlan final : public Runnable {
     result_.threads = host_threads(options.engine.threads);
     if (!chosen.why.empty()) result_.notes.push_back("merge is not applied in this run: " + chosen.why);
     least_ = variant.device == Device::cpu ? kDealtBlock * static_cast<Index>(result_.threads) : kLeastOnDevice;
-    if (options.batches != nullptr) batch.images = options.batches->largest(least_);
+    shares_ = options.batches != nullptr && can_share(batch);
+    if (options.batches != nullptr && !shares_) batch.images = options.batches->largest(least_);
     if (options.kept != nullptr) engines_ = std::exchange(*options.kept, {});
     stays_ = can_stay(batch);
     result_.batch = stays_ ? engines_.batch.images : batch_for(batch);
@@ -74,7 +75,13 @@ class RunnablePlan final : public Runnable {
                         .cancelled = options_.engine.cancelled,
                         .least = least_,
                         .may_be_interrupted = options_.interruption != nullptr};
-    run_in_batches(*this, work, options_, result_);
+    LoopOptions loop = options_;
+    if (shares_) {
+      loop.batches = nullptr;
+      loop.batch = result_.batch;
+    }
+    run_in_batches(*this, work, loop, result_);
+    if (shares_) result_.batches = taken();
     if (options_.keep_activations) result_.outcome.activations = join_rows(activations_);
     if (options_.kept != nullptr) *options_.kept = std::move(engines_);
     return std::move(result_);
@@ -99,6 +106,7 @@ class RunnablePlan final : public Runnable {
   void load(const ImageRange& images) override {
     batch_ = images.count == images_.images() ? images_ : images_.slice(images.first, images.count);
     engines_.engine->load(batch_);
+    if (shares_) sharing().share([this](Index parts) { return options_.batches->take_part(parts); });
   }
   void reset() override { engines_.engine->reset(); }
   Index advance(Index first, Index until) override { return engines_.engine->advance(first, until); }
@@ -121,6 +129,24 @@ class RunnablePlan final : public Runnable {
     const bool goes_on = options_.interruption->interrupt(result_);
     if (goes_on) result_.unfinished.reset();
     return goes_on;
+  }
+
+  /// Whether the engine can take its images from the counter while it runs: all of them are loaded then, though the
+  /// rows after the last layer are kept of none.
+  bool can_share(const BatchInfo& all) const {
+    const EngineOptions& engine = options_.engine;
+    if (options_.batch != 0 || options_.kept != nullptr || options_.keep_activations || plan_.depth() == 0)
+      return false;
+    if (!support_of(variant_, plan_, all, engine).shares) return false;
+    return batch_bytes(variant_, plan_, all, engine) <= memory_budget(variant_.device, engine);
+  }
+  SharingEngine& sharing() const { return dynamic_cast<SharingEngine&>(*engines_.engine); }
+  std::vector<ImageRange> taken() const {
+    std::vector<ImageRange> batches;
+    const Index size = sharing().images_per_part();
+    for (const Index part : sharing().taken())
+      batches.push_back({part * size, std::min(size, images_.images() - part * size)});
+    return batches;
   }
 
   /// Whether engines of an earlier run can run these images.
@@ -172,7 +198,8 @@ class RunnablePlan final : public Runnable {
   const ImageSet& images_;
   const RunOptions& options_;
   KeptEngines engines_;
-  bool stays_ = false;  ///< these are those of an earlier run
+  bool stays_ = false;   ///< these are those of an earlier run
+  bool shares_ = false;  ///< the engine takes images from the counter while it runs
   ImageSet batch_;
   Outcome found_;                       ///< of the last trial
   Outcome outcome_;                     ///< of the batch's first trial that counts

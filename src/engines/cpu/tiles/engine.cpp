@@ -6,8 +6,12 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
+#include <functional>
 #include <limits>
+#include <mutex>
 #include <numeric>
+#include <utility>
 
 #include "core/threads/parallel.hpp"
 #include "core/types/counted_csr.hpp"
@@ -56,7 +60,7 @@ std::size_t slot_count(Index images, int threads) {
 }
 
 template <class T>
-class OpenmpEngine final : public InspectableEngine {
+class OpenmpEngine final : public InspectableEngine, public SharingEngine {
  public:
   OpenmpEngine(std::shared_ptr<const Plan> plan, const EngineOptions& options, const Kernels<T>& kernels)
       : plan_(std::move(plan)),
@@ -81,6 +85,9 @@ class OpenmpEngine final : public InspectableEngine {
     shared_.inputs.load(images);
     shared_.multiply_once = common_factors<T>(shared_.plan, images);
     for (const auto& runner : runners_) runner->load();
+    next_part_ = {};
+    taken_.clear();
+    has_taken_ = false;
     if (shared_.store.lane_maps.size() != slot_count<T>(loaded(), threads_)) drop_store();
     if (needs_store(shared_.plan)) make_store();
     reset();
@@ -101,9 +108,12 @@ class OpenmpEngine final : public InspectableEngine {
     for (Index layer = first; layer < phase.until; ++layer) shared_.layers.push_back(layers_.layer(layer));
     Store<T>& store = shared_.store;
     if (phase.until < shared_.plan.depth()) make_store();
-    const Index count = first == 0 ? (loaded() + kLanes<T> - 1) / kLanes<T> : narrow<Index>(store.occupied.size());
-    std::atomic<Index> next = 0;
+    std::atomic<Index> counter = 0;
+    const Index count = first == 0 ? tiles() : narrow<Index>(store.occupied.size());
+    std::function<Index()> next = [&] { return counter++; };
+    if (first == 0 && next_part_) next = [&] { return has_taken_ ? taken_again(counter++) : take(); };
     for_each_thread([&](std::size_t member) { runners_[member]->run(phase, next, count); });
+    has_taken_ = true;
     store.occupied.clear();
     for (const auto& runner : runners_)
       store.occupied.insert(store.occupied.end(), runner->stored().begin(), runner->stored().end());
@@ -113,6 +123,7 @@ class OpenmpEngine final : public InspectableEngine {
 
   Outcome outcome() override {
     if (layers_done_ == 0) retire_zero_inputs();
+    if (next_part_) leave_to_others();
     Outcome outcome = resolve(shared_.states.states);
     outcome.alive.assign(shared_.plan.depth(), 0);
     outcome.active.assign(shared_.plan.depth(), 0);
@@ -132,6 +143,10 @@ class OpenmpEngine final : public InspectableEngine {
     outcome.overflow = collect_overflow(shared_.states.states, shared_.states.overflow_at);
     return outcome;
   }
+
+  void share(NextPart next) override { next_part_ = std::move(next); }
+  Index images_per_part() const override { return kLanes<T>; }
+  const std::vector<Index>& taken() const override { return taken_; }
 
   std::vector<double> activations() override {
     if (layers_done_ == 0) return inputs();
@@ -188,6 +203,24 @@ class OpenmpEngine final : public InspectableEngine {
   }
 
  private:
+  Index tiles() const { return (loaded() + kLanes<T> - 1) / kLanes<T>; }
+
+  /// The next tile of those that processes share, for any thread.
+  Index take() {
+    const std::scoped_lock lock(taking_);
+    const Index tile = next_part_(tiles());
+    if (tile < tiles()) taken_.push_back(tile);
+    return tile;
+  }
+  Index taken_again(Index number) const { return number < taken_.size() ? taken_[number] : tiles(); }
+  /// Images that others have taken are none of this engine's.
+  void leave_to_others() {
+    std::vector<bool> mine(tiles(), false);
+    for (const Index tile : taken_) mine[tile] = true;
+    for (Index image = 0; image < loaded(); ++image)
+      if (!mine[image / kLanes<T>]) shared_.states.states[image].kind = ImageState::Kind::dead;
+  }
+
   Index loaded() const { return shared_.inputs.images().images(); }
 
   /// If the rows after the last layer were not kept, computes the layers again.
@@ -273,6 +306,10 @@ class OpenmpEngine final : public InspectableEngine {
   ReadAhead layers_;
   std::vector<std::unique_ptr<TileRunner<T>>> runners_;  ///< one per thread
   Index layers_done_ = 0;
+  NextPart next_part_;  ///< empty where all images are this engine's
+  std::mutex taking_;
+  std::vector<Index> taken_;
+  bool has_taken_ = false;  ///< all that there is to take
 };
 
 template <class T>
@@ -300,7 +337,8 @@ std::unique_ptr<Engine> make_cpu_openmp(std::shared_ptr<const Plan> plan, const 
 }
 
 Support support_cpu_openmp(const Plan& plan, const BatchInfo& batch, const EngineOptions& options) {
-  return {.working_bytes = options.precision == Precision::fp64 ? working_bytes<double>(plan, options, batch.images)
+  return {.shares = true,
+          .working_bytes = options.precision == Precision::fp64 ? working_bytes<double>(plan, options, batch.images)
                                                                 : working_bytes<float>(plan, options, batch.images)};
 }
 

@@ -83,13 +83,13 @@ void TileRunner<T>::load() {
 }
 
 template <class T>
-void TileRunner<T>::run(const Phase& phase, std::atomic<Index>& next, Index count) {
+void TileRunner<T>::run(const Phase& phase, const std::function<Index()>& next, Index count) {
   phase_ = &phase;
   flushing_ = false;
   stored_.clear();
   free_slots_.clear();
   waiting_.assign(std::size_t{phase.until - phase.first} + 1, Tile{});
-  for (Index i = next++; i < count; i = next++) {
+  for (Index i = next(); i < count; i = next()) {
     if (phase.first == 0)
       run_tile(input_tile(i), 0, true);
     else

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <vector>
 
 #include "core/system/host_memory.hpp"
@@ -60,8 +61,8 @@ class TileRunner {
   TileRunner(Shared<T>& shared, Index compaction_points);
   /// Allocates the first layer's inputs for the loaded images.
   void load();
-  /// Takes inputs (tiles of images, or positions in `occupied`) from the counter until there are none below `count`.
-  void run(const Phase& phase, std::atomic<Index>& next, Index count);
+  /// Runs the inputs (tiles of images, or positions in `occupied`) that `next` gives, until one is not below `count`.
+  void run(const Phase& phase, const std::function<Index()>& next, Index count);
 
   Retirer<T>& retirer() { return retirer_; }
   const std::vector<Index>& stored() const { return stored_; }  ///< slots written by the last run

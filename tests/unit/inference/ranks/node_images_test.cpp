@@ -11,10 +11,12 @@
 #include <chrono>
 #include <cstddef>
 #include <cstring>
+#include <functional>
 #include <numeric>
 #include <span>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "cluster/together.hpp"
@@ -81,8 +83,12 @@ TEST(NodeImages, AreThoseOfAllRanksAndEachIsTakenOnceInEachRun) {
   for (const ImageSet& all : image_sets())
     for (const int ranks : {1, 2, 3, 7}) {
       SCOPED_TRACE(std::to_string(all.images()) + " images on " + std::to_string(ranks) + " ranks");
-      std::array<std::vector<std::atomic<int>>, 2> taken{std::vector<std::atomic<int>>(all.images()),
-                                                         std::vector<std::atomic<int>>(all.images())};
+      using Runs = std::array<std::vector<std::atomic<int>>, 2>;
+      const auto runs = [&] {
+        return Runs{std::vector<std::atomic<int>>(all.images()), std::vector<std::atomic<int>>(all.images())};
+      };
+      Runs taken = runs();
+      Runs taken_in_parts = runs();
       const auto work = [&](Communicator& rank) {
         const Owners owners = dealt_owners(all.images(), ranks);
         const ImageSet mine = all.select(ids_of(owners, rank.place().rank));
@@ -101,10 +107,18 @@ TEST(NodeImages, AreThoseOfAllRanksAndEachIsTakenOnceInEachRun) {
           }
           rank.barrier();
         }
+        for (std::vector<std::atomic<int>>& run : taken_in_parts) {
+          node->restart();
+          rank.barrier();
+          for (Index part = node->take_part(all.images()); part < all.images(); part = node->take_part(all.images()))
+            ++run[part];
+          rank.barrier();
+        }
       };
       for (const auto& thrown : testing::on_ranks(ranks, work)) EXPECT_EQ(thrown, nullptr);
-      for (const std::vector<std::atomic<int>>& run : taken)
-        EXPECT_TRUE(std::all_of(run.begin(), run.end(), [](const std::atomic<int>& times) { return times == 1; }));
+      for (const Runs& each : {std::cref(taken), std::cref(taken_in_parts)})
+        for (const std::vector<std::atomic<int>>& run : each)
+          EXPECT_TRUE(std::all_of(run.begin(), run.end(), [](const std::atomic<int>& times) { return times == 1; }));
     }
 }
 
@@ -129,6 +143,30 @@ TEST(NodeImages, ARankThatIsNotDoneHasNoMoreThanItHasTaken) {
   for (const auto& thrown : testing::on_ranks(kRanks, work)) EXPECT_EQ(thrown, nullptr);
   EXPECT_EQ(taken[1], 224U);
   EXPECT_EQ(taken[0] + taken[2], 2776U);
+}
+
+TEST(NodeImages, OfPartsARankThatIsNotDoneHasNoMoreThanItHasTaken) {
+  constexpr int kRanks = 3;
+  constexpr Index kParts = 94;
+  testing::Rng rng(3);
+  const ImageSet all = testing::bit_images(rng, 3000, 70, 0.3);
+  std::array<Index, kRanks> taken{};
+  std::atomic<int> done = 0;
+  const auto work = [&](Communicator& rank) {
+    const Owners owners = dealt_owners(all.images(), kRanks);
+    const auto node = NodeImages::gather(rank, all.select(ids_of(owners, rank.place().rank)), owners);
+    node->restart();
+    rank.barrier();
+    const bool slow = rank.place().rank == 1;
+    while (node->take_part(kParts) < kParts) {
+      ++taken[static_cast<std::size_t>(rank.place().rank)];
+      while (slow && done < kRanks - 1) std::this_thread::yield();
+    }
+    ++done;
+  };
+  for (const auto& thrown : testing::on_ranks(kRanks, work)) EXPECT_EQ(thrown, nullptr);
+  EXPECT_EQ(taken[1], kParts / (4 * kRanks)) << "with what each rank begins";
+  EXPECT_EQ(taken[0] + taken[2], kParts - taken[1]);
 }
 
 /// However many images a rank would take at once, others that come after it find some.
@@ -213,12 +251,15 @@ TEST_F(DealtRuns, HaveTheOutcomeOfOneProcessWhoeverRanWhat) {
   InferenceSpec spec;
   spec.activations = true;
   const Report alone = report(1, spec);
+  const std::string note = "the ranks' shares are fixed: the pass identical finds more in larger batches";
   ASSERT_GT(alone.outcome.categories.size(), 50U);
   EXPECT_FALSE(alone.ranks);
   for (const Deal deal : {Deal::automatic, Deal::fixed, Deal::counter})
     for (const int ranks : {2, 3, 7})
-      for (const char* const passes : {"dead", "all"}) {
+      for (const auto& [passes, activations] :
+           {std::pair{"dead", true}, {"dead", false}, {"all", true}, {"all", false}}) {
         SCOPED_TRACE(std::to_string(ranks) + " ranks, --reduce " + passes);
+        spec.activations = activations;
         spec.deal = deal;
         spec.passes = parse_passes(passes);
         spec.batch = ranks == 2 ? 50 : 0;
@@ -227,14 +268,14 @@ TEST_F(DealtRuns, HaveTheOutcomeOfOneProcessWhoeverRanWhat) {
         const Report found = report(ranks, spec, ranks == 7);
         EXPECT_EQ(found.outcome.categories, alone.outcome.categories);
         EXPECT_EQ(found.outcome.alive, alone.outcome.alive);
-        testing::expect_equal(*found.outcome.activations, *alone.outcome.activations);
+        if (activations) testing::expect_equal(*found.outcome.activations, *alone.outcome.activations);
         EXPECT_EQ(found.verdict.status, Verdict::Status::passed);
         ASSERT_TRUE(found.ranks);
         EXPECT_EQ(found.ranks->images.sum, 1000);
-        const bool stays_fixed = deal == Deal::automatic && spec.passes.identical;
+        const bool in_batches = activations || spec.batch != 0;
+        const bool stays_fixed = deal == Deal::automatic && spec.passes.identical && in_batches;
         ASSERT_EQ(found.ranks->taken.has_value(), deal != Deal::fixed && !stays_fixed);
         EXPECT_GE(found.ranks->taken.value_or(Spread{.min = 1}).min, 1);
-        const std::string note = "the ranks' shares are fixed: the pass identical finds more in larger batches";
         EXPECT_EQ(std::count(found.notes.begin(), found.notes.end(), note), stays_fixed ? 1 : 0);
       }
 }

@@ -16,8 +16,8 @@ using tflite_test::refusal;
 using tflite_test::Shape32;
 
 /// x (1 x 2 x 2 x 3) -> CONV_2D with sparse filters of 2 x 1 x 1 x 3 -> y.
-struct ConvFile : TfliteFile {
-  ConvFile() {
+struct TfliteConvFile : TfliteFile {
+  TfliteConvFile() {
     const auto x = input({1, 2, 2, 3});
     const auto w = floats("w", {2, 1, 1, 3}, {1, 2, 3});
     filters().sparsity = csr({2, 1, 1, 3}, {0, 1, 3}, {1, 0, 2});
@@ -32,13 +32,13 @@ struct ConvFile : TfliteFile {
 
 template <class Change>
 std::string refused(Change change) {
-  ConvFile file;
+  TfliteConvFile file;
   change(file);
   return refusal(file);
 }
 
 TEST(TfliteHostile, AFileThatEndsEarlyIsRefused) {
-  const std::string whole = ConvFile().bytes();
+  const std::string whole = TfliteConvFile().bytes();
   for (std::size_t size = 0; size < whole.size(); size += 3) {
     const std::string part = whole.substr(0, size);
     try {
@@ -51,7 +51,7 @@ TEST(TfliteHostile, AFileThatEndsEarlyIsRefused) {
 }
 
 TEST(TfliteHostile, AChangedByteNeverEndsInAnythingButAMessage) {
-  const std::string whole = ConvFile().bytes();
+  const std::string whole = TfliteConvFile().bytes();
   for (std::size_t at = 0; at < whole.size(); ++at) {
     for (const int change : {1, 0x80, 0xFF}) {
       std::string changed = whole;
@@ -72,98 +72,99 @@ TEST(TfliteHostile, SparsityThatDoesNotFitIsRefused) {
     numbers.values = values;
     return numbers;
   };
-  EXPECT_EQ(refused([&](ConvFile& file) {
+  EXPECT_EQ(refused([&](TfliteConvFile& file) {
               file.last_axis().array_indices.Set(list({1, 0, 3}));
             }),
             where + "array_indices: 3 is outside 0..2");
-  EXPECT_EQ(refused([&](ConvFile& file) {
+  EXPECT_EQ(refused([&](TfliteConvFile& file) {
               file.last_axis().array_indices.Set(list({1, 2, 2}));
             }),
             where + "array_indices do not ascend at number 3");
-  EXPECT_EQ(refused([&](ConvFile& file) {
+  EXPECT_EQ(refused([&](TfliteConvFile& file) {
               file.last_axis().array_indices.Set(list({1, 0}));
             }),
             where + "array_segments: expected 3 numbers from 0 to 2");
-  EXPECT_EQ(refused([&](ConvFile& file) {
+  EXPECT_EQ(refused([&](TfliteConvFile& file) {
               file.last_axis().array_segments.Set(list({0, 4, 3}));
             }),
             where + "array_segments descend at number 3");
-  EXPECT_EQ(refused([&](ConvFile& file) { file.last_axis().array_segments.Reset(); }),
+  EXPECT_EQ(refused([&](TfliteConvFile& file) { file.last_axis().array_segments.Reset(); }),
             where + "array_segments: expected 3 numbers from 0 to 3");
-  EXPECT_EQ(refused([](ConvFile& file) { file.filters().sparsity->dim_metadata[0]->dense_size = 1 << 30; }),
+  EXPECT_EQ(refused([](TfliteConvFile& file) { file.filters().sparsity->dim_metadata[0]->dense_size = 1 << 30; }),
             where + "dense_size 1073741824, expected 2");
-  EXPECT_EQ(refused([](ConvFile& file) { file.filters().sparsity->traversal_order[1] = 0; }),
+  EXPECT_EQ(refused([](TfliteConvFile& file) { file.filters().sparsity->traversal_order[1] = 0; }),
             where + "traversal_order: 0 is not one of the remaining axes");
-  EXPECT_EQ(refused([](ConvFile& file) { file.filters().sparsity->block_map = {7}; }),
+  EXPECT_EQ(refused([](TfliteConvFile& file) { file.filters().sparsity->block_map = {7}; }),
             where + "expected traversal_order and dim_metadata of 5 levels, one for each axis and each of blocks");
-  EXPECT_EQ(refused([](ConvFile& file) { file.model.buffers[1]->data.resize(8); }),
+  EXPECT_EQ(refused([](TfliteConvFile& file) { file.model.buffers[1]->data.resize(8); }),
             where + "it describes 3 numbers, and the buffer has 2");
 }
 
 TEST(TfliteHostile, TensorsThatLieAreRefused) {
   const auto big = std::numeric_limits<std::int32_t>::max();
-  EXPECT_EQ(refused([&](ConvFile& file) {
+  EXPECT_EQ(refused([&](TfliteConvFile& file) {
               file.filters().shape = {big, big, big, big};
             }),
             "net.tflite: tensor 1 'w': 2147483647 x 2147483647 x 2147483647 x 2147483647 are too many elements");
-  EXPECT_EQ(refused([](ConvFile& file) { file.filters().sparsity.reset(); }),
+  EXPECT_EQ(refused([](TfliteConvFile& file) { file.filters().sparsity.reset(); }),
             "net.tflite: tensor 1 'w': 12 bytes do not fit 2 x 1 x 1 x 3 numbers of 4 bytes");
-  EXPECT_EQ(refused([](ConvFile& file) { file.filters().shape[0] = 0; }),
+  EXPECT_EQ(refused([](TfliteConvFile& file) { file.filters().shape[0] = 0; }),
             "net.tflite: tensor 1 'w': an axis has the length 0, expected 1..2147483647");
-  EXPECT_EQ(refused([](ConvFile& file) {
+  EXPECT_EQ(refused([](TfliteConvFile& file) {
               file.model.buffers[1]->data[3] = 0xff;
               file.model.buffers[1]->data[2] = 0xff;
             }),
             "net.tflite: tensor 1 'w': number 1 is -nan, expected finite numbers");
   EXPECT_EQ(
-      refused([](ConvFile& file) { file.filters().type = tflite::TensorType::INT8; }),
+      refused([](TfliteConvFile& file) { file.filters().type = tflite::TensorType::INT8; }),
       "net.tflite: tensor 1 'w': its numbers are INT8: quantised models are not supported, only FLOAT32 and FLOAT16");
   EXPECT_EQ(
-      refused([](ConvFile& file) { file.graph().tensors[0]->type = tflite::TensorType::UINT8; }),
+      refused([](TfliteConvFile& file) { file.graph().tensors[0]->type = tflite::TensorType::UINT8; }),
       "net.tflite: tensor 0 'x': its numbers are UINT8: quantised models are not supported, only FLOAT32 and FLOAT16");
-  EXPECT_EQ(refused([](ConvFile& file) { file.filters().buffer = 77; }),
+  EXPECT_EQ(refused([](TfliteConvFile& file) { file.filters().buffer = 77; }),
             "net.tflite: operator 0 (CONV_2D): input 1 'w': it depends on the inputs of the model, and must be a "
             "constant");
-  EXPECT_EQ(refused([](ConvFile& file) { file.graph().tensors[2]->shape[1] = 5; }),
+  EXPECT_EQ(refused([](TfliteConvFile& file) { file.graph().tensors[2]->shape[1] = 5; }),
             "net.tflite: operator 0 (CONV_2D): its output 'y0' has the shape 1 x 5 x 2 x 2 in the file, but 1 x 2 x 2 "
             "x 2 follows from its inputs, channels first");
 }
 
 TEST(TfliteHostile, GraphsThatAreNoneAreRefused) {
   EXPECT_EQ(
-      refused([](ConvFile& file) { file.last().inputs[0] = 2; }),
+      refused([](TfliteConvFile& file) { file.last().inputs[0] = 2; }),
       "net.tflite: operator 0 (CONV_2D): input 0 'y0': it is neither a constant nor the output of an earlier operator");
-  EXPECT_EQ(refused([](ConvFile& file) { file.last().inputs[0] = 9; }),
+  EXPECT_EQ(refused([](TfliteConvFile& file) { file.last().inputs[0] = 9; }),
             "net.tflite: tensor 9 does not exist; there are 3");
-  EXPECT_EQ(refused([](ConvFile& file) { file.last().outputs[0] = 0; }),
+  EXPECT_EQ(refused([](TfliteConvFile& file) { file.last().outputs[0] = 0; }),
             "net.tflite: operator 0 (CONV_2D): its output 'x' has the shape 1 x 2 x 2 x 3 in the file, but 1 x 2 x 2 x "
             "2 follows from its inputs, channels first");
-  EXPECT_EQ(refused([](ConvFile& file) { file.last().outputs = {}; }),
+  EXPECT_EQ(refused([](TfliteConvFile& file) { file.last().outputs = {}; }),
             "net.tflite: operator 0 (CONV_2D): expected one output");
-  EXPECT_EQ(refused([](ConvFile& file) { file.last().inputs = {}; }),
+  EXPECT_EQ(refused([](TfliteConvFile& file) { file.last().inputs = {}; }),
             "net.tflite: operator 0 (CONV_2D): 0 inputs, expected 2..3");
-  EXPECT_EQ(refused([](ConvFile& file) { file.last().opcode_index = 5; }),
+  EXPECT_EQ(refused([](TfliteConvFile& file) { file.last().opcode_index = 5; }),
             "net.tflite: operator 0: its opcode_index 5 does not exist");
-  EXPECT_EQ(refused([](ConvFile& file) { file.graph().outputs = {}; }), "net.tflite: the graph has no output");
-  EXPECT_EQ(refused([](ConvFile& file) { file.model.subgraphs.clear(); }), "net.tflite: it has no graph");
-  EXPECT_EQ(refused([](ConvFile& file) { file.model.version = 4; }),
+  EXPECT_EQ(refused([](TfliteConvFile& file) { file.graph().outputs = {}; }), "net.tflite: the graph has no output");
+  EXPECT_EQ(refused([](TfliteConvFile& file) { file.model.subgraphs.clear(); }), "net.tflite: it has no graph");
+  EXPECT_EQ(refused([](TfliteConvFile& file) { file.model.version = 4; }),
             "net.tflite: version 4 of the format is not supported, only 3");
 }
 
 TEST(TfliteHostile, WhatIsNotSupportedIsNamed) {
-  expect_part(refused([](ConvFile& file) { file.model.operator_codes[0]->builtin_code = Code::TRANSPOSE_CONV; }),
+  expect_part(refused([](TfliteConvFile& file) { file.model.operator_codes[0]->builtin_code = Code::TRANSPOSE_CONV; }),
               "net.tflite: operator 0 (TRANSPOSE_CONV): the operator is not supported; supported operators: ADD, ");
-  expect_part(refused([](ConvFile& file) {
+  expect_part(refused([](TfliteConvFile& file) {
                 file.model.operator_codes[0]->builtin_code = Code::CUSTOM;
                 file.model.operator_codes[0]->custom_code = "Landmarks";
               }),
               "net.tflite: operator 0 (CUSTOM Landmarks): the operator is not supported");
-  EXPECT_EQ(refused([](ConvFile& file) { file.options().fused_activation_function = tflite::FusedActivation::TANH; }),
-            "net.tflite: operator 0 (CONV_2D): the fused activation TANH is not supported; expected NONE, RELU, RELU6 "
-            "or RELU_N1_TO_1");
-  EXPECT_EQ(refused([](ConvFile& file) { file.options().stride_w = 0; }),
+  EXPECT_EQ(
+      refused([](TfliteConvFile& file) { file.options().fused_activation_function = tflite::FusedActivation::TANH; }),
+      "net.tflite: operator 0 (CONV_2D): the fused activation TANH is not supported; expected NONE, RELU, RELU6 "
+      "or RELU_N1_TO_1");
+  EXPECT_EQ(refused([](TfliteConvFile& file) { file.options().stride_w = 0; }),
             "net.tflite: operator 0 (CONV_2D): stride_w 0 is outside 1..2147483647");
-  EXPECT_EQ(refused([](ConvFile& file) { file.last().builtin_options.Reset(); }),
+  EXPECT_EQ(refused([](TfliteConvFile& file) { file.last().builtin_options.Reset(); }),
             "net.tflite: operator 0 (CONV_2D): its options are missing, or belong to another operator");
 }
 

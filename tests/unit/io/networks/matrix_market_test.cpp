@@ -13,14 +13,14 @@ using test::Scratch;
 
 const std::string real_banner = "%%MatrixMarket matrix coordinate real general\n";
 
-CsrMatrix matrix_of(const std::string& text, std::optional<Index> inputs = {}, std::optional<Index> outputs = {}) {
+CsrMatrix market_matrix(const std::string& text, std::optional<Index> inputs = {}, std::optional<Index> outputs = {}) {
   TextSource source("m.mtx", text);
   return read_matrix_market_layer(source, inputs, outputs);
 }
 
 TEST(MatrixMarket, ALayerIsInputsByOutputs) {
-  const CsrMatrix m =
-      matrix_of("%%matrixmarket MATRIX coordinate Real general\r\n% comment\n\n%\n 3 2  3\n3 1 0.5\n1 1 -2\n2 2 4e0");
+  const CsrMatrix m = market_matrix(
+      "%%matrixmarket MATRIX coordinate Real general\r\n% comment\n\n%\n 3 2  3\n3 1 0.5\n1 1 -2\n2 2 4e0");
   EXPECT_EQ(m.rows, 2U);
   EXPECT_EQ(m.cols, 3U);
   EXPECT_EQ(list(m.offsets), (std::vector<Offset>{0, 2, 3}));
@@ -29,11 +29,11 @@ TEST(MatrixMarket, ALayerIsInputsByOutputs) {
 }
 
 TEST(MatrixMarket, PatternAndInteger) {
-  const CsrMatrix pattern = matrix_of("%%MatrixMarket matrix coordinate pattern general\n2 2 2\n1 1\n2 2\n");
+  const CsrMatrix pattern = market_matrix("%%MatrixMarket matrix coordinate pattern general\n2 2 2\n1 1\n2 2\n");
   EXPECT_TRUE(pattern.uniform());
   EXPECT_EQ(pattern.value, 1.0F);
-  EXPECT_EQ(matrix_of("%%MatrixMarket matrix coordinate integer general\n2 2 1\n1 1 -7\n").value, -7.0F);
-  EXPECT_EQ(matrix_of(real_banner + "2 2 0\n").entries(), 0U);
+  EXPECT_EQ(market_matrix("%%MatrixMarket matrix coordinate integer general\n2 2 1\n1 1 -7\n").value, -7.0F);
+  EXPECT_EQ(market_matrix(real_banner + "2 2 0\n").entries(), 0U);
 }
 
 TEST(MatrixMarket, ImagesAreRows) {
@@ -73,34 +73,35 @@ TEST(MatrixMarket, BadFilesAreNamed) {
       {"", "m.mtx:1:1: the file ends in its header, expected a line of rows, columns, entries"},
   };
   for (const auto& [text, message] : cases)
-    EXPECT_EQ(error_of([&, &file = text] { matrix_of(file); }), message) << text;
-  EXPECT_EQ(error_of([&] { matrix_of(real_banner + "2 3 0\n", 2, 2); }),
+    EXPECT_EQ(error_of([&, &file = text] { market_matrix(file); }), message) << text;
+  EXPECT_EQ(error_of([&] { market_matrix(real_banner + "2 3 0\n", 2, 2); }),
             "m.mtx:2:1: the matrix is 2 x 3, expected 2 columns, one per output");
 }
 
 TEST(MatrixMarket, SymmetricFilesHoldEachPairOnce) {
   const std::string banner = "%%MatrixMarket matrix coordinate integer symmetric\n";
-  const CsrMatrix both = matrix_of(real_banner + "3 3 5\n1 1 4\n2 1 5\n1 2 5\n3 2 -6\n2 3 -6\n");
-  EXPECT_TRUE(test::same(matrix_of(banner + "3 3 3\n1 1 4\n2 1 5\n3 2 -6\n"), both));
-  EXPECT_TRUE(test::same(matrix_of(banner + "3 3 3\n2 3 -6\n1 2 5\n1 1 4\n"), both)) << "either half will do";
-  const CsrMatrix pattern = matrix_of("%%MatrixMarket matrix coordinate pattern symmetric\n2 2 1\n2 1\n");
-  EXPECT_TRUE(test::same(pattern, matrix_of("%%MatrixMarket matrix coordinate pattern general\n2 2 2\n2 1\n1 2\n")));
+  const CsrMatrix both = market_matrix(real_banner + "3 3 5\n1 1 4\n2 1 5\n1 2 5\n3 2 -6\n2 3 -6\n");
+  EXPECT_TRUE(test::same(market_matrix(banner + "3 3 3\n1 1 4\n2 1 5\n3 2 -6\n"), both));
+  EXPECT_TRUE(test::same(market_matrix(banner + "3 3 3\n2 3 -6\n1 2 5\n1 1 4\n"), both)) << "either half will do";
+  const CsrMatrix pattern = market_matrix("%%MatrixMarket matrix coordinate pattern symmetric\n2 2 1\n2 1\n");
+  EXPECT_TRUE(
+      test::same(pattern, market_matrix("%%MatrixMarket matrix coordinate pattern general\n2 2 2\n2 1\n1 2\n")));
 }
 
 TEST(MatrixMarket, SizesAreBelievedAsFarAsTheFileGoes) {
   EXPECT_EQ(
-      error_of([&] { matrix_of(real_banner + "64 100000000 1\n1 1 1\n"); }),
+      error_of([&] { market_matrix(real_banner + "64 100000000 1\n1 1 1\n"); }),
       "m.mtx:2:1: 100000000 columns, one per output, expected at most 1048584 in 67 bytes, or an explicit number");
-  EXPECT_EQ(matrix_of(real_banner + "64 2000000 1\n1 1 1\n", 64, 2000000).rows, 2000000U);
+  EXPECT_EQ(market_matrix(real_banner + "64 2000000 1\n1 1 1\n", 64, 2000000).rows, 2000000U);
 }
 
 TEST(MatrixMarket, Writes) {
   const Scratch scratch;
-  CsrMatrix m = matrix_of(real_banner + "3 2 3\n3 1 0.0625\n1 1 0.0625\n2 2 0.3\n");
+  CsrMatrix m = market_matrix(real_banner + "3 2 3\n3 1 0.0625\n1 1 0.0625\n2 2 0.3\n");
   write_matrix_market_layer(scratch / "m.mtx", m);
   EXPECT_EQ(contents(scratch / "m.mtx"), real_banner + "3 2 3\n1 1 6.250000e-02\n3 1 6.250000e-02\n2 2 3.000000e-01\n");
   const ImageSet set{
-      matrix_of("%%MatrixMarket matrix coordinate pattern general\n3 2 3\n3 1\n1 1\n2 2\n")};  // 2 images
+      market_matrix("%%MatrixMarket matrix coordinate pattern general\n3 2 3\n3 1\n1 1\n2 2\n")};  // 2 images
   for (const ImageSet& form : {set, ImageSet{set.to_bits()}}) {
     write_images(scratch / "i.mtx", form);
     EXPECT_EQ(contents(scratch / "i.mtx"), "%%MatrixMarket matrix coordinate pattern general\n2 3 3\n1 1\n1 3\n2 2\n");
