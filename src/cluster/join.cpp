@@ -122,7 +122,7 @@ const SpdnnMpiFunctions& functions_for(Launch::By launcher) {
 [[noreturn]] void fail_without_pmi(int processes) {
   throw DeviceError(fmt::format(
       "srun started {} processes that cannot find one another; expected srun --mpi=pmix for OpenMPI, --mpi=pmi2 for "
-      "MPICH, or --mpi=cray_shasta for Cray MPICH (srun --mpi=list shows what there is)",
+      "MPICH, or --mpi=cray_shasta for Cray MPICH (srun --mpi=list lists the types)",
       processes));
 }
 

@@ -42,10 +42,10 @@ VariantChoice choose_variant(const Plan& plan, const BatchInfo& batch, const Eng
   const std::string work = work_left(plan, batch.images);
   if (first.is_fast)
     return {first.variant, fmt::format("the first fast engine usable here ({}): {}", first.variant->description, work)};
-  if (first.variant != nullptr) return {first.variant, "no fast engine takes this run: " + work};
+  if (first.variant != nullptr) return {first.variant, "no fast engine supports this run: " + work};
   if (usable.empty()) throw UsageError("no variant of this build can run here");
   if (usable.size() > 1 && plan.passes.merge)
-    throw UsageError("no variant of this build takes a merged plan; leave merge out of --reduce");
+    throw UsageError("no variant of this build supports a merged plan; omit merge from --reduce");
   throw UsageError(first.refusals.text());
 }
 

@@ -75,8 +75,8 @@ Index images_of(const Model& model, const Tensor& input, Index batch) {
   const bool dynamic = !shape.empty() && shape.front() == kBatchExtent;
   const Extent images = dynamic && !input.shape.empty() ? input.shape.front() : 1;
   if (images < 1 || (dynamic && images > Extent{batch}) || input.shape != with_batch(shape, images))
-    throw UsageError(fmt::format("images of shape {}, where the model takes {} in batches of 1 to {}",
-                                 shape_text(input.shape), shape_text(shape), batch));
+    throw UsageError(fmt::format("images of shape {}, expected {} in batches of 1 to {}", shape_text(input.shape),
+                                 shape_text(shape), batch));
   return static_cast<Index>(images);
 }
 

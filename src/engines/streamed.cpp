@@ -7,8 +7,8 @@ namespace spdnn {
 std::string reason_not_to_stream(const Plan& plan, std::string_view variant) {
   if (!plan.streamed) return {};
   return fmt::format(
-      "{}: the layers are streamed, as they do not fit into host memory, and it needs all of them at hand; spmm_rows, "
-      "spmm_merge, spmm_shared, cusparse_spmm, cpu_openmp and cpu_reference take them one after another",
+      "{}: it needs all layers in memory, but they are streamed, as they do not fit into host memory; spmm_rows, "
+      "spmm_merge, spmm_shared, cusparse_spmm, cpu_openmp and cpu_reference support streamed layers",
       variant);
 }
 

@@ -68,7 +68,7 @@ Choice choose(const Kernels& kernels, const Request& request, const Wanted* know
       best.offer = std::move(offer);
     }
   if (best.kernel == nullptr)
-    throw UsageError(fmt::format("no kernel takes {}{}", node_text(request.model, request.step.node), why_not));
+    throw UsageError(fmt::format("no kernel supports {}{}", node_text(request.model, request.step.node), why_not));
   if (!best.offer.remark.empty()) remarks.push_back(best.offer.remark);
   best.remarks = std::move(remarks);
   return best;

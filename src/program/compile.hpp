@@ -24,7 +24,7 @@ struct CompileOptions {
 
 /// Chooses kernels and layouts for every step of the model, one after another, or along the cheapest path (path.hpp)
 /// where that is predicted to save a twentieth of the time; and lays out the buffers; for as many threads as OpenMP has
-/// at the time. The model must outlive the program. UsageError where no kernel takes a node.
+/// at the time. The model must outlive the program. UsageError where no kernel supports a node.
 Program compile(const Model& model, const Magnitudes& magnitudes, Extent images, const CompileOptions& options);
 
 }  // namespace spdnn::program

@@ -167,7 +167,7 @@ Support support_of(const Program& program, const ModelEngineOptions& options) {
   support.too_large = options.host_memory != 0 && bytes > options.host_memory;
   if (support.too_large)
     support.why_not =
-        fmt::format("needs {} bytes for weights and activations, and may take {}", bytes, options.host_memory);
+        fmt::format("needs {} bytes for weights and activations; {} are available", bytes, options.host_memory);
   return support;
 }
 

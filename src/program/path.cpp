@@ -63,7 +63,7 @@ class PathFinder {
     states.front().there[model_.inputs.front()] = {kRows};
     for (std::size_t number = 0; number < steps_.size(); ++number) {
       states = after(states, steps_[number]);
-      if (states.empty()) throw UsageError("no kernel takes " + node_text(model_, steps_[number].node));
+      if (states.empty()) throw UsageError("no kernel supports " + node_text(model_, steps_[number].node));
       forget(states, number);
     }
     for (State& state : states)

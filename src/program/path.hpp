@@ -18,7 +18,7 @@ struct Path {
 /// over the steps in their order: a state says in which layouts each value that is still to be read is there, and of
 /// the paths that lead to one state the cheapest goes on. Exact as long as there are at most kMostStates of them, as in
 /// every chain, where one value is still to be read; where branches join in more, those that are the cheapest so far go
-/// on. Of equals, the kernel listed first wins. UsageError where no kernel takes a node.
+/// on. Of equals, the kernel listed first wins. UsageError where no kernel supports a node.
 Path cheapest_path(const Model& model, Extent images, const CompileOptions& options);
 
 inline constexpr std::size_t kMostStates = 6;

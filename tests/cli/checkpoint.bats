@@ -92,7 +92,7 @@ stop() {
 @test "a run whose --max-time is up stops at a checkpoint, exit code 5, and continues" {
   run "$SPDNN" "${run_args[@]}" --max-time 0.5s --categories out.tsv
   [ "$status" -eq 5 ]
-  [[ "$output" =~ ^'spdnn: stopped '[0-9.]+' s before its time is up: a checkpoint takes '[0-9.]+' s, and from one look at the clock to the next there may be '[0-9.]+' s; the same command continues the run from run.checkpoint'$ ]]
+  [[ "$output" =~ ^'spdnn: stopped '[0-9.]+' s before its time is up: a checkpoint takes '[0-9.]+' s, and the interval between two checks of the clock up to '[0-9.]+' s; the same command continues the run from run.checkpoint'$ ]]
   "$SPDNN" "${run_args[@]}" --max-time 4h --json run.json >text
   jq -e '.parts >= 2 and .checkpoints.lost_parts == 0' run.json
 }

@@ -62,7 +62,7 @@ setup() {
     run "$SPDNN" $command --plan-device cuda
     if has_device; then
       [ "$status" -eq 0 ]
-      [[ "$command" == convert* || "$output" == *"twins were looked for on the CUDA device"* ]]
+      [[ "$command" == convert* || "$output" == *"twins were found on the CUDA device"* ]]
     elif has_cuda; then
       [ "$status" -eq 4 ]
       [[ "$output" == "spdnn: --plan-device: no "* ]]

@@ -74,7 +74,7 @@ says() {
   says 3 "spdnn: images.npy: unknown format, *; arrays are inputs of models, given with --model" \
     infer --network n.spdnn --inputs images.npy
   : >t10k-images-idx3-ubyte.gz
-  says 3 "spdnn: t10k-images-idx3-ubyte.gz: unknown format, *; MNIST's images are given as --mnist, *" \
+  says 3 "spdnn: t10k-images-idx3-ubyte.gz: unknown format, *; --mnist makes inputs from MNIST's images*" \
     infer --network n.spdnn --inputs t10k-images-idx3-ubyte.gz
 }
 

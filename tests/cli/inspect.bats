@@ -118,9 +118,9 @@ refused() {
 @test "a network that leaves no memory for its plan is refused before that is made" {
   printf '1\t1\t1\n' >one.tsv
   wide=("$SPDNN" inspect one.tsv --neurons 1000000 --bias 0 --images 1 --reduce all --variant cpu_openmp)
-  refused 4 'spdnn: --host-memory: network and planning take 52.0 MB, but 50.0 MB may be taken' "${wide[@]}" --host-memory 50MB --html out.html
+  refused 4 'spdnn: --host-memory: network and planning take 52.0 MB, but 50.0 MB are available' "${wide[@]}" --host-memory 50MB --html out.html
   "${wide[@]}" --host-memory 53MB >/dev/null
-  refused 4 'spdnn: --host-memory: network and planning take 52.0 MB, but 50.0 MB may be taken' "$SPDNN" infer --network one.tsv \
+  refused 4 'spdnn: --host-memory: network and planning take 52.0 MB, but 50.0 MB are available' "$SPDNN" infer --network one.tsv \
     --neurons 1000000 --inputs one.tsv --images 1 --bias 0 --host-memory 50MB
   "$SPDNN" generate network --family official --neurons 1024 --layers 40 --out net.spdnn
   refused 4 'spdnn: the network takes * in memory, more than is available; infer streams its layers' "$SPDNN" inspect net.spdnn --host-memory 5MB
@@ -210,7 +210,7 @@ model_of() {
   would_refuse turned 3 'the output "t" is 3 x 4 for images of 4 x 3, expected as many of them on axis 0' 'turned/m.safetensors: '
   model_of joined '["N", 3]' '{"op": "reshape", "name": "r", "inputs": ["input"], "shape": ["N", 3, 1]},
     {"op": "pad", "name": "p", "inputs": ["r"], "begin": [0, 0, 0], "end": [0, 1000000000, 1000000]}'
-  would_refuse joined 4 '--host-memory: conv_* needs more for 1 image at a time than the * that may be taken'
+  would_refuse joined 4 '--host-memory: conv_* needs more memory for 1 image at a time than the * available'
   # A fixed batch is what infer takes, too.
   model_of fixed '[4, 3]' '{"op": "relu", "name": "r", "inputs": ["input"]}'
   "$SPDNN" inspect fixed/m.safetensors --json inspected.json | grep -q '^would run conv_.* for 4 images at a time: '
@@ -252,7 +252,7 @@ open('m.safetensors', 'wb').write(struct.pack('<Q', len(header)) + header.encode
     {"op": "linear", "name": "b", "inputs": ["a"], "cin": 512, "cout": 10, "bias": false}]}' >architecture.json
   "$SPDNN" generate tensors --shape 16,256 --out images.npy >/dev/null
   "$SPDNN" infer --model m.safetensors --inputs images.npy --batch 16 --json run.json --progress never >out
-  jq -e '.notes[0] == "256 channels are left out, as nothing comes of them"' run.json
+  jq -e '.notes[0] == "256 channels are removed, as no output depends on them"' run.json
   "$SPDNN" inspect m.safetensors --batch 16 --json inspected.json >out
   jq -se '.[0].would_run == .[1].variant + " " + .[1].precision' inspected.json run.json
 }

@@ -170,13 +170,13 @@ print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)' "$@"; }
   run "${infer[@]}" --host-memory 100kB
   echo "$output"
   [ "$status" -eq 4 ]
-  [ "$output" = "spdnn: --host-memory: two layers, the fewest that a process has in memory at a time, take 278.5 kB, but beside the images 98.7 kB are left for them; expected more" ]
+  [ "$output" = "spdnn: --host-memory: two layers, the minimum in memory at a time, take 278.5 kB, but only 98.7 kB are left beside the images" ]
 }
 
 @test "images that take more than the limit are refused before they are read" {
   make_problem 4 20000 # 2.56 MB of images
   "$SPDNN" convert images.spdnn images.tsv --progress never
-  expected='spdnn: --host-memory: the images take 2.6 MB, but 2.5 MB may be taken'
+  expected='spdnn: --host-memory: the images take 2.6 MB, but 2.5 MB are available'
   printf 'zzzz' | dd of=images.spdnn bs=1 seek=1000000 conv=notrunc status=none
   run "${infer[@]}" --host-memory 2500kB
   echo "$output"
@@ -192,5 +192,5 @@ print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)' "$@"; }
   run "$SPDNN" infer --network net.spdnn --mnist cut-idx3-ubyte --host-memory 7MB --progress never
   echo "$output"
   [ "$status" -eq 4 ]
-  [ "$output" = 'spdnn: --host-memory: the images take 7.7 MB, but 7.0 MB may be taken' ]
+  [ "$output" = 'spdnn: --host-memory: the images take 7.7 MB, but 7.0 MB are available' ]
 }

@@ -152,7 +152,7 @@ make_radixnet() {
   for batch in auto 10; do
     run "$SPDNN" infer --network r.spdnn --inputs i.spdnn --variant cpu_reference --reduce twins,merge --batch $batch
     [ "$status" -eq 2 ]
-    [ "$output" = "spdnn: cpu_reference: a merged plan adds in another order than the given one; cpu_openmp takes any" ]
+    [ "$output" = "spdnn: cpu_reference: a merged plan has another order of summation than the given one; cpu_openmp supports any" ]
   done
   run "$SPDNN" inspect r.spdnn --variant cpu_reference --reduce twins,merge
   [ "$status" -eq 2 ]

@@ -14,7 +14,7 @@ ImageSet generate_official_images(const MnistImages& mnist, Index neurons, const
     throw UsageError(
         fmt::format("there are no official images of {} neurons; expected 1024, 4096, 16384 or 65536", neurons));
   if (mnist.count != kOfficialImages)
-    throw DataError(fmt::format("{}: holds {} images; the official ones are made of all {} training images of MNIST",
+    throw DataError(fmt::format("{}: holds {} images; the official ones are made from all {} training images of MNIST",
                                 mnist.source, mnist.count, kOfficialImages));
   const Index side = Index{1} << static_cast<unsigned>(std::countr_zero(neurons)) / 2U;
   return {enlarge_and_threshold(mnist.pixels, mnist.count, side, progress)};

@@ -172,7 +172,9 @@ class ReferenceEngine final : public InspectableEngine {
 
 Support support_cpu_reference(const Plan& plan, const BatchInfo& batch, const EngineOptions& options) {
   if (plan.passes.merge)
-    return {.why_not = "cpu_reference: a merged plan adds in another order than the given one; cpu_openmp takes any"};
+    return {
+        .why_not =
+            "cpu_reference: a merged plan has another order of summation than the given one; cpu_openmp supports any"};
   const std::size_t row_bytes = std::size_t{plan.max_width()} * sizeof(double) + sizeof(std::vector<double>);
   const auto threads = static_cast<std::size_t>(host_threads(options.threads));
   const std::size_t list_bytes = batch.bits ? plan.inputs() * sizeof(Index) + sizeof(Offset) : 0;  // bits become lists

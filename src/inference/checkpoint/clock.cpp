@@ -40,8 +40,7 @@ double CheckpointClock::due_in() {
   if (!ends_ && time <= 0) {
     ends_ = true;
     why_ = fmt::format(
-        "{} before its time is up: a checkpoint takes {}, and from one look at the clock to the next "
-        "there may be {}",
+        "{} before its time is up: a checkpoint takes {}, and the interval between two checks of the clock up to {}",
         seconds_text(std::max(0.0, end_ - now)), seconds_text(writing_), seconds_text(longest_look_));
   }
   return ends_ ? 0 : std::min(time, began_ + every_ - now);

@@ -46,6 +46,6 @@ planning::TwinFinder finder_for(const std::optional<Device>& asked, const Networ
                                 DeviceStart& start);
 
 /// The note of reports and `inspect` on the use of such a finder.
-inline constexpr const char* kPlannedOnCuda = "twins were looked for on the CUDA device";
+inline constexpr const char* kPlannedOnCuda = "twins were found on the CUDA device";
 
 }  // namespace spdnn

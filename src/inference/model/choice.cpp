@@ -38,13 +38,13 @@ std::size_t bytes_of_batch(const ModelVariant& variant, const Model& model, Mode
 /// UsageError where a model whose input says how many images it takes is asked for others.
 void require_fixed(Index fixed, Index asked, Index images) {
   if (asked != 0 && asked != fixed)
-    throw UsageError("batch", fmt::format("the model takes {} at a time; another shape of its input, with N "
-                                          "in the place of {}, may be given",
+    throw UsageError("batch", fmt::format("the model takes {} at a time; --shape with N in place of {} "
+                                          "may change that",
                                           counted(fixed, "image", "images"), fixed));
   if (images % fixed != 0)
     throw UsageError("shape",
-                     fmt::format("the model takes {} images at a time, of which {} are no multiple; N in the place "
-                                 "of {} makes it take any number, if its nodes allow that",
+                     fmt::format("the model takes {} images at a time, of which {} is no multiple; N in place of {} "
+                                 "makes it accept any number, if its nodes allow that",
                                  fixed, images, fixed));
 }
 
@@ -68,8 +68,8 @@ ModelEngineChoice find_model_engine(const EngineSettings& settings, const Model&
   const Precision precision = precision_for(first.variant->name, first.variant->precisions, request.precision);
   if (first.is_fast)
     return {first.variant, precision,
-            fmt::format("the first fast engine that takes the model ({})", first.variant->description)};
-  return {first.variant, precision, "no fast engine takes the model" + (why_not.empty() ? "" : ": " + why_not)};
+            fmt::format("the first fast engine that supports the model ({})", first.variant->description)};
+  return {first.variant, precision, "no fast engine supports the model" + (why_not.empty() ? "" : ": " + why_not)};
 }
 
 ModelEngineChoice choose_model_engine(const EngineSettings& settings, const Model& model,
@@ -104,7 +104,7 @@ ModelBatch find_model_batch(const EngineSettings& settings, const ModelVariant& 
   if (const Index fitting = may_shrink ? largest_batch(wanted, images, budget, bytes) : 0; fitting > 0)
     return {fitting};
   const Index least = may_shrink ? 1 : wanted;
-  return {least, fmt::format("{} needs more for {} at a time than the {} that may be taken", variant.name,
+  return {least, fmt::format("{} needs more memory for {} at a time than the {} available", variant.name,
                              counted(least, "image", "images"), bytes_text(budget))};
 }
 

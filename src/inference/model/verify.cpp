@@ -33,7 +33,7 @@ Index images_at_once(const Model& model, std::size_t host_memory) {
       support_of(find_model_variant("conv_reference"), model, {.precision = Precision::fp64}).working_bytes;
   const std::size_t budget = memory_budget(Device::cpu, {.host_memory = host_memory});
   if (each > budget)
-    throw DeviceError("host_memory", fmt::format("the reference needs {} for one image at a time, and {} may be taken",
+    throw DeviceError("host_memory", fmt::format("the reference needs {} for one image at a time, but {} are available",
                                                  bytes_text(each), bytes_text(budget)));
   return static_cast<Index>(std::clamp<std::size_t>(budget / std::max<std::size_t>(each, 1), 1, kMostReferenceImages));
 }

@@ -70,7 +70,7 @@ std::size_t planning_bytes(const Network& network) {
 void require_room_to_plan(const Network& network, std::size_t budget) {
   const std::size_t needed = network.bytes() + planning_bytes(network);
   if (needed > budget)
-    throw DeviceError("host_memory", fmt::format("network and planning take {}, but {} may be taken",
+    throw DeviceError("host_memory", fmt::format("network and planning take {}, but {} are available",
                                                  bytes_text(needed), bytes_text(budget)));
 }
 

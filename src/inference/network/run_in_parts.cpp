@@ -65,7 +65,7 @@ void Inference::Steps::run_in_parts() {
   report_.checkpoints->every = finite(clock.every());
   add_notes(*keeper, clock);
   if (ranks_.place().node_ranks > 1 && spec_.deal == Deal::automatic)
-    note_fixed("a checkpoint has what is left of each");
+    note_fixed("a checkpoint stores the rest of each");
   now.variants.erase(report_.variant);
   if (!now.variants.empty())
     report_.notes.push_back(fmt::format("part of the run was computed by {}", fmt::join(now.variants, ", ")));
@@ -76,7 +76,7 @@ void Inference::Steps::run_in_parts() {
 void Inference::Steps::add_notes(const CheckpointKeeper& keeper, const CheckpointClock& clock) {
   for (const std::string& note : keeper.notes()) report_.notes.push_back(note);
   if (clock.grown())
-    report_.notes.push_back(fmt::format("writing a checkpoint takes {}, so that there is one every {}",
+    report_.notes.push_back(fmt::format("writing a checkpoint takes {}, so the interval is {}",
                                         seconds_text(clock.writing()), seconds_text(clock.every())));
 }
 

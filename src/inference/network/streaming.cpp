@@ -69,10 +69,9 @@ class SettledLayers final : public LayerStream {
 StreamRoom room_in(const NetworkStream& network, std::size_t budget, std::size_t sharers) {
   const std::size_t largest = std::max<std::size_t>(1, network.layers->largest_layer_bytes());
   if (2 * largest > budget / sharers)
-    throw DeviceError("host_memory",
-                      fmt::format("two layers, the fewest that a process has in memory at a time, take {}, "
-                                  "but beside the images {} are left for them; expected more",
-                                  bytes_text(2 * largest), bytes_text(budget / sharers)));
+    throw DeviceError("host_memory", fmt::format("two layers, the minimum in memory at a time, take {}, "
+                                                 "but only {} are left beside the images",
+                                                 bytes_text(2 * largest), bytes_text(budget / sharers)));
   const std::size_t layers = std::min(budget / sharers / 4, kMostBufferBytes) / largest;
   const auto at_once = static_cast<Index>(std::clamp<std::size_t>(layers, 2, std::max<Index>(2, network.depth())));
   return {at_once, less(budget, sharers * at_once * largest) / 2};

@@ -136,7 +136,7 @@ void require_room_for_images(const ImageSpec& spec, Index neurons, std::size_t b
 void require_room_for_images(std::size_t bytes, std::size_t budget) {
   if (bytes > budget)
     throw DeviceError("host_memory",
-                      fmt::format("the images take {}, but {} may be taken", bytes_text(bytes), bytes_text(budget)));
+                      fmt::format("the images take {}, but {} are available", bytes_text(bytes), bytes_text(budget)));
 }
 
 }  // namespace spdnn

@@ -51,7 +51,7 @@ Integers from_csv(const std::filesystem::path& path, FileNotes* notes) {
   const std::string text = text_of_file(path);
   add_note_on_missing_newline(path.string(), text, notes);
   const std::vector<CsvRecord> records = read_csv(path.string(), text);
-  if (records.empty()) throw DataError(path.string() + ": empty, expected a line of headings, one of them `class`");
+  if (records.empty()) throw DataError(path.string() + ": empty, expected a header with a column `class`");
   const std::size_t column = class_column(path.string(), records.front());
   Integers labels;
   for (std::size_t i = 1; i < records.size(); ++i) {

@@ -60,8 +60,7 @@ std::string other_use(const Path& path) {
   const std::string ending = path.extension().string();
   if (ending == ".onnx" || ending == ".tflite" || ending == ".safetensors") return "; a model is given as --model";
   if (ending == ".npy" || ending == ".npz") return "; arrays are inputs of models, given with --model";
-  if (path.filename().string().find("idx") != std::string::npos)
-    return "; MNIST's images are given as --mnist, which makes inputs of them";
+  if (path.filename().string().find("idx") != std::string::npos) return "; --mnist makes inputs from MNIST's images";
   return {};
 }
 

@@ -39,12 +39,13 @@ std::vector<std::string> rewrite(Model& model, const Rewrites& rewrites) {
       notes.push_back(fmt::format("{} {}", counted(count, one, several), what));
   };
   make(rewrites.constants, fold_constants, "node of constants is", "nodes of constants are", "computed beforehand");
-  make(rewrites.hard_swish, fuse_hard_swish, "hard swish is", "hard swishes are", "computed at once");
+  make(rewrites.hard_swish, fuse_hard_swish, "hard swish is", "hard swishes are", "fused into one activation");
   make(rewrites.affine, fold_affine, "batch norm, sum or product is", "batch norms, sums and products are",
-       "part of the weights before");
-  make(rewrites.dead_channels, drop_dead_channels, "channel is", "channels are", "left out, as nothing comes of them");
+       "folded into the weights before");
+  make(rewrites.dead_channels, drop_dead_channels, "channel is", "channels are",
+       "removed, as no output depends on them");
   make(rewrites.twin_filters, share_twin_filters, "channel is", "channels are", "computed once for several equal ones");
-  make(rewrites.unread, remove_unread, "node is", "nodes are", "left out, as no output depends on it");
+  make(rewrites.unread, remove_unread, "node is", "nodes are", "removed, as no output depends on it");
   return notes;
 }
 

@@ -66,7 +66,7 @@ Table steps_table(const NetworkView& view, const LayerCensus& sum) {
                {"neurons after", "", true},
                {"edges before", "", true},
                {"edges after", "", true},
-               {"edges left out", "%", true, "Share of the given edges"}},
+               {"edges removed", "%", true, "Share of the given edges"}},
               {}};
   Offset neurons = sum.stored + sum.twins + sum.always_zero + sum.unread;
   Offset edges = view.plan.provenance.given_edges;
@@ -84,7 +84,7 @@ Table dynamic_table(const NetworkView& view) {
   const Plan& plan = view.plan;
   Table table{"dynamic-table",
               "Passes that act during inference; the work that they save depends on the images.",
-              {{"pass"}, {"state"}, {"images that leave"}, {"from where on"}},
+              {{"pass"}, {"state"}, {"images that leave"}, {"certified from"}},
               {}};
   table.rows.push_back({{"dead", state_of(view, &Passes::dead), "all activations are zero",
                          certificate_text(plan.certificates.dead_from, plan.depth())}});

@@ -61,7 +61,7 @@ TEST(Choose, TheOracleOnlyWhereNothingElseRuns) {
   EXPECT_EQ(only.variant->name, "cpu_reference");
   EXPECT_EQ(
       only.why,
-      "no fast engine takes this run: 2 layers up to 4 neurons wide, 10 images, 58.3 % of 12 edges left to compute");
+      "no fast engine supports this run: 2 layers up to 4 neurons wide, 10 images, 58.3 % of 12 edges left to compute");
   EXPECT_THROW(choose_variant(plan, {10}, {}, {}), UsageError);
   const Plan merged = make_plan(small_network(), parse_passes("twins,merge"));
   ASSERT_TRUE(merged.passes.merge);

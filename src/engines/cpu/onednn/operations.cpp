@@ -85,7 +85,7 @@ std::vector<Offer> pool_of(const Request& request, Pool::Kind kind, const Window
                            dims_of(window.dilation, 1), dims_of(window.pad_begin), dims_of(window.pad_end));
     return offer_of_one<Forward>(request, {of, with_user_scratchpad(), cpu()}, source, as_made(request));
   } catch (const dnnl::error&) {
-    return {{.why_not = "oneDNN does not take such windows"}};
+    return {{.why_not = "oneDNN does not support such windows"}};
   }
 }
 
@@ -234,7 +234,7 @@ std::vector<Offer> resize(const Request& request) {
   if (resize == nullptr) return {};
   const Dims to = dims_of(request.output_shape());
   if (!copies_whole_numbers(*resize, dims_of(request.inputs[0].shape), to))
-    return {{.why_not = "oneDNN takes elements from other places"}};
+    return {{.why_not = "oneDNN rounds positions differently"}};
   const Desc source = desc_as_made(request);
   const Forward::desc of(prop_kind::forward_inference, algorithm::resampling_nearest, source,
                          any_desc(to, source.data_type()));

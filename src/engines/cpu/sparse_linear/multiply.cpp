@@ -111,9 +111,9 @@ bool sparse_linear_pays(const CsrMatrix& weights, Extent rows) {
 
 std::string sparse_linear_text(const CsrMatrix& weights, Extent rows) {
   if (weights_of(weights) < kLeast)
-    return fmt::format("dense, as it has {} and zeros are left out from {} on",
+    return fmt::format("dense, as it has {}, and zeros are skipped from {} on",
                        counted(weights_of(weights), "weight", "weights"), kLeast);
-  return fmt::format("{}, as {:.2f} % of the weights are not zero and zeros are left out up to {:.0f} % for {}",
+  return fmt::format("{}, as {:.2f} % of the weights are not zero, and zeros are skipped up to {:.0f} % for {}",
                      sparse_linear_pays(weights, rows) ? "sparse" : "dense", 100 * weights_density(weights),
                      100 * sparse_linear_densest(rows), counted(static_cast<std::uint64_t>(rows), "row", "rows"));
 }

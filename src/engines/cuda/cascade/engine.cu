@@ -52,7 +52,7 @@ std::string reason_against_device(const Plan& plan, const cudaDeviceProp& device
   const Index width = plan.max_outputs();
   if (cascade::divide_shared_memory(width, device.sharedMemPerBlockOptin).regions > 0) return {};
   return "cascade: a layer of " + std::to_string(width) +
-         " neurons does not fit this device's shared memory; spmm_rows takes any";
+         " neurons does not fit this device's shared memory; spmm_rows supports any";
 }
 
 /// Allows a kernel its shared memory, for all engines of the process; the carve-out is a hint.
@@ -84,7 +84,7 @@ class CascadeEngine final : public InspectableEngine {
     counting.tile = cascade::counting_tile(counting, device.sharedMemPerBlockOptin);
     if (counting.tile == 0)
       throw UsageError("cascade: images of " + std::to_string(plan_.inputs()) +
-                       " neurons do not fit this device's shared memory; spmm_rows takes any");
+                       " neurons do not fit this device's shared memory; spmm_rows supports any");
     allow_shared_memory(cascade::cascade_kernel, shared_bytes_, device);  // the rest is L1, for terms
     allow_shared_memory(cascade::count_kernel, device.sharedMemPerMultiprocessor, device);
   }
@@ -253,7 +253,7 @@ namespace spdnn {
 Support support_cascade(const Plan& plan, const BatchInfo& batch, const EngineOptions& options) {
   std::string why_not = reason_not_to_stream(plan, "cascade");
   if (why_not.empty()) why_not = reason_against_cascade(plan);
-  if (why_not.empty() && !batch.binary) why_not = "cascade: images of other values than 0 and 1; resident takes any";
+  if (why_not.empty() && !batch.binary) why_not = "cascade: images of other values than 0 and 1; resident supports any";
   if (why_not.empty()) why_not = reason_not_to_watch(options, "cascade");
   if (why_not.empty() && cuda::cuda_available(nullptr, options.device))
     why_not = cuda::reason_against_device(plan, cuda::device_properties(options.device));

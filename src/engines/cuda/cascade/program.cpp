@@ -201,19 +201,19 @@ bool can_tabulate(const CascadeProgram& program, const Plan& plan) {
 
 std::string reason_against_cascade(const Plan& plan) {
   if (plan.depth() == 0) return "cascade: a network without layers";
-  if (plan.passes.merge) return "cascade: a merged plan has weights of its own for each edge; resident takes any";
+  if (plan.passes.merge) return "cascade: a merged plan has a different weight for each edge; resident supports any";
   for (Index k = 0; k < plan.depth(); ++k) {
     const Layer& layer = plan.layers[k];
     if (!layer.weights.uniform())
-      return fmt::format("cascade: layer {} has weights of its own for each edge; resident takes any", k + 1);
+      return fmt::format("cascade: layer {} has a different weight for each edge; resident supports any", k + 1);
     if (layer.outputs() > kCascadeWidth)
-      return fmt::format("cascade: layer {} has {} neurons to compute, more than {}; spmm_rows takes any", k + 1,
+      return fmt::format("cascade: layer {} has {} neurons to compute, more than {}; spmm_rows supports any", k + 1,
                          layer.outputs(), kCascadeWidth);
   }
   const CsrMatrix& weights = plan.layers.front().weights;
   for (Index row = 0; row < weights.rows; ++row)
     if (weights.degree(row) > kMostCounted)
-      return fmt::format("cascade: neuron {} of layer 1 has {} terms, more than {}; resident takes any", row + 1,
+      return fmt::format("cascade: neuron {} of layer 1 has {} terms, more than {}; resident supports any", row + 1,
                          weights.degree(row), kMostCounted);
   return {};
 }

@@ -39,7 +39,7 @@ using resident::Shapes;
 
 std::string too_wide(const Plan& plan, const std::string& what) {
   return "resident: " + what + " of " + std::to_string(plan.max_width()) +
-         " neurons does not fit shared memory; spmm_rows takes any";
+         " neurons does not fit shared memory; spmm_rows supports any";
 }
 
 class ResidentEngine final : public InspectableEngine {

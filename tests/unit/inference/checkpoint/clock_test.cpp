@@ -73,8 +73,8 @@ TEST_F(CheckpointClockTest, ARunEndsWhileThereIsTimeForALayerAndACheckpoint) {
   EXPECT_LE(clock.due_in(), 0);  // the longest stretch is one of 55 seconds now
   EXPECT_TRUE(clock.ends());
   EXPECT_EQ(clock.why(),
-            "8 s before its time is up: a checkpoint takes 2 s, and from one look at the clock to the next there may "
-            "be 55 s");
+            "8 s before its time is up: a checkpoint takes 2 s, and the interval between two checks of the clock up to "
+            "55 s");
 }
 
 TEST_F(CheckpointClockTest, TheEndIsDueWhereTheTimeLeftIsWhatItTakes) {

@@ -126,8 +126,8 @@ TEST(ModelInference, RunsAModelOfAFixedBatchThatManyImagesAtATime) {
     FAIL();
   } catch (const UsageError& error) {
     EXPECT_STREQ(error.what(),
-                 "shape: the model takes 2 images at a time, of which 5 are no multiple; N in the place of 2 makes it "
-                 "take any number, if its nodes allow that");
+                 "shape: the model takes 2 images at a time, of which 5 is no multiple; N in place of 2 makes it "
+                 "accept any number, if its nodes allow that");
   }
 }
 
