@@ -61,7 +61,7 @@ __version__: str = _core.version
 
 
 def __dir__() -> list[str]:
-    """Without what this file imports."""
+    """The public names, without imported ones."""
     return [*__all__, *(name for name in globals() if name.startswith("__"))]
 
 
@@ -117,7 +117,7 @@ class Network(_Held):
         """Reads a directory of nN-lK.tsv[.gz] or .mtx layers, one such file, or a packed file (.spdnn).
 
         neurons: of all layers, or the inputs of the first and the outputs of each; without it, as the files have it.
-        layers: only the first so many.
+        layers: number of layers to read, from the first on.
         bias, bias_rule, cap: for files that do not bring them; networks of official form have the challenge's bias.
         allow_missing_newline: takes text layers and biases whose last line has no newline; they may be cut off.
         """
@@ -270,7 +270,7 @@ class Images(_Held):
         return cls._of(held)
 
     def save(self, path: _Path) -> None:
-        """Writes .tsv, .tsv.gz, .mtx or packed images (.spdnn), which are there whole or not at all."""
+        """Writes .tsv, .tsv.gz, .mtx or packed images (.spdnn); the file appears atomically."""
         self._held.save(_arguments.path("path", path))
 
     def to_scipy(self) -> scipy.sparse.csr_array:
@@ -317,7 +317,7 @@ class Plan(_Held):
 
     @property
     def stored_edges(self) -> int:
-        """Of the network's edges, those that are left to compute for an image."""
+        """The number of edges that the plan stores."""
         return self._held.stored_edges
 
     def compile(self, *, batch: int | None = None, threads: int | None = None, variant: str = "auto",
@@ -410,19 +410,19 @@ def infer(network: Network | Plan, images: Images, *, variant: str = "auto", dev
     trials: how often the inference is repeated; times are of all.
     batch: images at a time; None: as many as the memory takes.
     threads: on the host; None: all processors that the process may use.
-    verify: so many images, or "all" (or True), are recomputed by the fp64 reference and compared.
+    verify: the number of images, or "all" (or True), that the fp64 reference recomputes for comparison.
     truth: the true categories: numbers from 0, ascending, or a file of them (from 1). Official problems are compared
         with the official list in any case.
     compare: times reduce="dead" as well.
     activations: keeps those after the last layer, which are those of the network as given, whatever the passes.
-    host_memory, device_memory: bytes that may be taken; 0: what is free.
+    host_memory, device_memory: limits in bytes; 0: the free memory.
     checkpoint: a file that the run writes what it knows to, and that the same call continues from if it is there; with the
         activations of images under way in a file beside it. Removed when infer() returns an outcome. Goes neither with
         `trials` nor with `activations`.
     checkpoint_every: seconds from one checkpoint to the next; None: none is written but where max_time ends the run.
     max_time: seconds after which the run raises Stopped, with its checkpoint written, unless it is done; None: no limit.
         The time for the last checkpoint is included, that for verifying is not.
-    progress: see Progress; it is told of the run at the end of each batch and trial.
+    progress: see Progress; called at the end of each batch and trial.
 
     Other Python threads run meanwhile, and may call infer() themselves: each call then takes `threads` threads. Ctrl-C
     ends a run on the CPU within a layer, one on a CUDA device within a batch, and planning at its end; the last checkpoint

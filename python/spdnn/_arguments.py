@@ -79,7 +79,7 @@ def engine(variant: Any, device: Any, precision: Any, batch: Any, threads: Any, 
 
 
 def images(given: Any) -> Any:
-    """Of Images what _core takes."""
+    """The form of Images that _core accepts."""
     held = getattr(given, "_held", None)
     if not isinstance(held, _core.Images):
         raise wrong_type("images", "Images", given,

@@ -173,7 +173,7 @@ def bit_words(bits: npt.NDArray[np.uint8], neurons: int | None) -> tuple[npt.NDA
 
 
 def biases(bias: Any, outputs: list[int]) -> list[Any]:
-    """For each layer, of so many outputs, a number or an array."""
+    """A number or an array for each layer, given the layers' numbers of outputs."""
     if isinstance(bias, numbers.Number) or (isinstance(bias, np.ndarray) and bias.ndim == 0):
         return [_arguments.number("bias", bias)] * len(outputs)
     if isinstance(bias, (str, bytes)) or not isinstance(bias, Iterable):

@@ -1,4 +1,4 @@
-"""What goes wrong, as Python exceptions. Messages are one line and say what was expected."""
+"""Python exceptions for errors. Messages are one line and name the expected value."""
 
 
 class Error(Exception):

@@ -47,7 +47,7 @@ class Model(Held):
 
     @property
     def name(self) -> str:
-        """That the file gives it; may be empty."""
+        """The name in the file; may be empty."""
         return self._held.name
 
     @property
@@ -96,7 +96,7 @@ class Model(Held):
         min_accuracy: more than 0, at most 1, of the labels: PASSED from here on.
         expected: logits of the first images, or of all, that are to be met within bound and tolerance; or a file
             of them.
-        verify: so many images, or "all" (or True), are recomputed by the fp64 reference and compared.
+        verify: the number of images, or "all" (or True), that the fp64 reference recomputes for comparison.
         variant: an engine by name ("sparse_linear", "conv_dense", "conv_reference"), or "auto".
         precision: without it, the engine's first.
         batch: images at a time; None: as many as the memory takes, at most 64.
@@ -106,7 +106,7 @@ class Model(Held):
             as given.
         profile: times each node.
         host_memory: bytes that an engine on the CPU may take; 0: what is free.
-        progress: see Progress; it is told of the run after each node.
+        progress: see Progress; called after each node.
 
         Other Python threads run meanwhile, and may call infer() themselves, of the same model too. Ctrl-C ends a run
         after the node that is being computed.
@@ -174,7 +174,7 @@ class ModelOutcome:
 
     @property
     def verdict(self) -> str:
-        """PASSED, FAILED, or UNVERIFIED where nothing was compared, or nothing that tells."""
+        """PASSED, FAILED, or UNVERIFIED if nothing was compared or the comparison is not conclusive."""
         return str(self.report["verdict"]["status"])
 
     def __str__(self) -> str:

@@ -51,7 +51,7 @@ class ModelMaker {
   std::uint64_t lists_ = 0;   ///< lists of other numbers so far
 };
 
-/// A square window; its padding keeps H and W where the stride is 1 and the kernel odd.
+/// A square window; its padding keeps H and W if the stride is 1 and the kernel odd.
 Window square_window(Index kernel, Index stride = 1);
 
 }  // namespace spdnn

@@ -25,17 +25,17 @@ struct Histogram {
   Offset total() const;  ///< of the counts
   Offset min() const { return empty() ? 0 : bins.front().value; }
   Offset max() const { return empty() ? 0 : bins.back().value; }
-  /// The value in the middle, the lower one of two; 0 where there is none.
+  /// The median, the lower one of two; 0 if there is none.
   Offset median() const;
 };
 
-/// What is to be counted in a layer: as given, and what became of its neurons and edges in the plan.
+/// Counts of a layer: as given, and of its neurons and edges in the plan.
 struct LayerCensus {
   Histogram degrees;  ///< inputs of each output neuron, as given
   Histogram readers;  ///< output neurons that read each input, as given; an edge given twice counts twice
-  Histogram classes;  ///< given neurons that each stored neuron stands for: the sizes of the classes of twins
+  Histogram classes;  ///< given neurons that each stored neuron represents: the sizes of the classes of twins
 
-  /// The given edges, by what became of them; the sum of these is their number.
+  /// The given edges by the pass that removes them; the counts sum to their number.
   Offset stored_edges = 0;
   Offset twin_edges = 0;         ///< of neurons that another one represents
   Offset always_zero_edges = 0;  ///< of neurons that are always zero, and those that read such a neuron

@@ -7,12 +7,11 @@
 
 namespace spdnn::planning {
 
-/// Takes a requested pass out of force, and notes why.
+/// Disables a requested pass, and notes the reason.
 void turn_off(Plan& plan, bool Passes::*pass, const std::string& why);
 
-/// Enters the certificate of a dynamic pass; where it begins late, notes that, and where it holds for no layer, the
-/// pass is not applied. `from` is what passes/saturation.hpp finds, and is asked for only where the pass may be in
-/// force.
+/// Enters the certificate of a dynamic pass; notes a late beginning, and disables the pass if it holds for no layer.
+/// `from` computes the result of passes/saturation.hpp, and is called only if the pass may be in force.
 void certify_dead(Plan& plan, Index from);
 void certify_saturated(Plan& plan, const std::function<Index()>& from);
 

@@ -9,11 +9,10 @@
 namespace spdnn {
 
 /// One description per layer of the network, for which `plan` was made. Neurons count as twins, always zero or unread
-/// only as far as the plan's passes looked for them. Cost: sorts the stored terms, and the weights where they are not
-/// uniform.
+/// only if the plan's passes searched for them. Cost: sorts the stored terms, and the weights if they are not uniform.
 std::vector<LayerDescription> describe(const Network& network, const Plan& plan);
 
-/// Layers that look the same, wherever in the network they stand.
+/// Layers with equal descriptions, anywhere in the network.
 struct LayerKind {
   LayerDescription layer;
   Index first = 0;  ///< 1-based number of the first of them

@@ -6,8 +6,7 @@
 
 namespace spdnn {
 
-/// What is to be known of a run's images before they run, wherever they are: of all of them together where each rank
-/// has some.
+/// The facts about a run's images that are needed before it; with several ranks, for all images together.
 struct ImageFacts {
   Index images = 0;
   Index neurons = 0;

@@ -35,7 +35,7 @@ enum class RowBounds {
 /// Of one layer, examined closely.
 LayerBounds bounds_of(const Layer& layer);
 
-/// For images whose values are at most `largest_value`. What exceeds fp64 becomes infinity.
+/// For images whose values are at most `largest_value`. Bounds that exceed fp64 become infinity.
 Magnitudes magnitudes(const Plan& plan, double largest_value, RowBounds bounds);
 
 /// The largest absolute value.

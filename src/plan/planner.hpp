@@ -5,7 +5,7 @@
 
 namespace spdnn {
 
-// Exact passes: what may be left out, and why the answer stays the same.
+// Exact passes: the work that they omit, and the proof that the result is the same.
 //
 // A network is a function from an image to the answer whether it is a category. Layer by layer:
 //

@@ -14,8 +14,8 @@ namespace spdnn::planning {
 
 namespace {
 
-/// Numbers the groups of equal rows in the order of their leaders. The rows are stored there, unless more of them turn
-/// out to be equal or zero. `first` is what first_equal_rows gives for `count` rows.
+/// Numbers the groups of equal rows in the order of their leaders. The rows are stored under these numbers, unless more
+/// of them prove to be equal or zero. `first` is what first_equal_rows gives for `count` rows.
 Storage number_groups(const Array<Index>& first, Index rows) {
   if (first.empty()) return {{}, rows};
   std::vector<Index> numbers(rows);
@@ -33,8 +33,8 @@ std::vector<Index> leaders(const Storage& groups, Index rows) {
   return result;
 }
 
-/// Numbers the rows of a candidate layer: each row gets the stored number of its group's leader, or kAlwaysZero where
-/// the leader is zero. Lists in `kept` the rows to store.
+/// Numbers the rows of a candidate layer: each row gets the stored number of its group's leader, or kAlwaysZero if the
+/// leader is zero. Lists in `kept` the rows to store.
 std::vector<Index> number_rows(Index rows, const Array<Index>& first, const std::vector<std::uint8_t>& zero,
                                std::vector<Index>& kept) {
   std::vector<Index> numbers(rows);
@@ -108,7 +108,7 @@ void drop_unread(Plan& plan, std::size_t k, const std::vector<std::uint8_t>& rea
   expansion = std::move(map);
 }
 
-/// Drops from every layer what the next one does not read, beginning with the last layers.
+/// Drops from every layer the neurons that the next one does not read, beginning with the last layers.
 void drop_all_unread(Plan& plan) {
   std::vector<std::vector<std::uint8_t>> read(plan.layers.size());
   for_layers(read.size(), [&](std::size_t k) {
@@ -144,8 +144,8 @@ void reduce_layers(Plan& plan, const TwinFinder& find_twins) {
   const auto reduce = [&](std::size_t k, const Storage& inputs) {
     reduced[k] = reduce_layer(plan.layers[k], groups[k], inputs, plan.passes, plan.bias_rule, k == 0);
   };
-  // Layers depend on one another only where renaming makes more rows equal, or where some rows are zero. So all layers
-  // are reduced as if that happened nowhere, and reduced again where it turns out to happen.
+  // Layers depend on one another only if renaming makes more rows equal, or if some rows are zero. So all layers are
+  // reduced assuming that neither happens, and those where it does are reduced again.
   const bool guessed = enough_for_all_threads(depth);
   if (guessed) for_layers(depth, [&](std::size_t k) { reduce(k, k == 0 ? images : groups[k - 1]); });
   for (std::size_t k = 0; k < depth; ++k) {

@@ -14,7 +14,7 @@
 
 namespace spdnn::program {
 
-/// What programs of one engine keep: weights and other constants, each in the forms that kernels ask for.
+/// The constants of an engine's programs: weights and others, each in the forms that kernels request.
 class Constants {
  public:
   const std::byte* get(const Buffer& buffer);
@@ -29,14 +29,14 @@ class BoundProgram {
  public:
   BoundProgram(const Program& program, Constants& constants, std::shared_ptr<HostMemory<std::byte>> arena);
 
-  /// The images, which are read where they lie.
+  /// The images, which are read in place.
   void set_input(const float* data);
   std::size_t actions() const { return actions_.size(); }
   Index node(std::size_t action) const { return actions_[action].node; }
   Index place(std::size_t action) const { return actions_[action].place; }
   void run(std::size_t action) const { actions_[action].bound->run(); }
   const float* output(std::size_t number) const;
-  /// See ModelEngine::overflow(), of images that are within what is trusted.
+  /// See ModelEngine::overflow(); for images within the assumed bounds.
   std::optional<Index> overflow() const;
 
  private:

@@ -15,7 +15,7 @@ namespace spdnn::program {
 
 namespace {
 
-/// Seconds of what an offer makes necessary besides itself.
+/// Predicted seconds of the additional actions that an offer requires.
 double seconds_around(const Kernels& kernels, const Request& request, const Offer& offer) {
   double seconds = 0;
   for (std::size_t i = 0; i < offer.inputs.size(); ++i) {

@@ -10,7 +10,7 @@ namespace spdnn::program {
 struct Choice {
   const Kernel* kernel = nullptr;
   Offer offer{};
-  std::vector<std::string> remarks{};  ///< what runs and why, where it depends on the weights
+  std::vector<std::string> remarks{};  ///< the chosen kernel and the reason, if the choice depends on the weights
 };
 
 /// The identity of an offer among the others of its step.
@@ -24,10 +24,9 @@ struct Wanted {
 Wanted wanted(const Kernel& kernel, const Offer& offer);
 bool is_wanted(const Wanted& wanted, const Request& request, const Kernel& kernel, const Offer& offer);
 
-/// The offer that is wanted, or else the one with which the step is done soonest: the time predicted by the kernel, and
-/// that of what follows from its layouts: inputs that are not there in them are changed, and nodes that it leaves to
-/// others take a pass over the output each. Of equals, that of the kernel listed first. UsageError where no kernel
-/// takes the node.
+/// The wanted offer, or else the one with the least predicted time of the step: that of the kernel, of changing the
+/// layouts of inputs, and of one pass over the output for each node that it does not fuse. Ties go to the kernel that
+/// is listed first. UsageError if no kernel supports the node.
 Choice choose(const Kernels& kernels, const Request& request, const Wanted* known = nullptr);
 
 /// Likewise for a change of layout.

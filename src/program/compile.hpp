@@ -18,13 +18,13 @@ struct CompileOptions {
   bool epilogues = true;                 ///< nodes may be computed with the one before them
   int threads = 1;
   Kernels kernels{};  ///< that may be offered
-  /// Takes the place of choose(), where there is one.
+  /// Replaces choose(), if given.
   std::function<Choice(const Request&)> chooser{};
 };
 
-/// Chooses kernels and layouts for every step of the model, one after another, or along the cheapest path (path.hpp)
-/// where that is predicted to save a twentieth of the time; and lays out the buffers; for as many threads as OpenMP has
-/// at the time. The model must outlive the program. UsageError where no kernel supports a node.
+/// Chooses kernels and layouts for every step of the model, one after another, or along the cheapest path (path.hpp) if
+/// that is predicted to save a twentieth of the time; and lays out the buffers; for OpenMP's current number of threads.
+/// The model must outlive the program. UsageError if no kernel supports a node.
 Program compile(const Model& model, const Magnitudes& magnitudes, Extent images, const CompileOptions& options);
 
 }  // namespace spdnn::program

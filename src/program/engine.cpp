@@ -1,4 +1,4 @@
-// The model engine: runs programs, whatever kernels they are made of.
+// The model engine, which runs programs of any kernels.
 
 #include "program/engine.hpp"
 
@@ -46,7 +46,7 @@ Index images_at_once(const Model& model, const ModelEngineOptions& options) {
 }
 
 CompileOptions compile_options(const Model& model, const ModelEngineOptions& options, const Kernels& kernels) {
-  // Where the model's number of images is fixed, each node's rows are of all of them.
+  // With a fixed batch, each node's rows are those of all images.
   const Index images = takes_any_batch(model) ? options.images_for_kernels() : 1;
   return {.type = options.precision == Precision::bf16 ? ElementType::bf16 : ElementType::fp32,
           .kernels_for = images,
@@ -72,7 +72,7 @@ class Engine final : public ModelEngine {
     const Threads threads(options_.threads);
     const auto made = programs_.find(count);
     BoundProgram* const ready = made == programs_.end() ? nullptr : &made->second;
-    bound_ = nullptr;  // where bind() throws, what was bound may be gone
+    bound_ = nullptr;  // if bind() throws, earlier bindings may be invalid
     bound_ = ready != nullptr ? ready : &bind(count);
     input_ = images.values;
     bound_->set_input(input_.data());

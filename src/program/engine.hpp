@@ -15,7 +15,7 @@ Program program_for(const Model& model, const ModelEngineOptions& options, const
 std::string text_to_store(const Program& program, const Model& model, const ModelEngineOptions& options,
                           const Kernels& kernels);
 
-/// What a variant says that would run the program: without its name in why_not.
+/// The Support of a variant for the program: why_not is without its name.
 Support support_of(const Program& program, const ModelEngineOptions& options);
 
 /// An engine that offers these kernels; `options` have threads.

@@ -33,7 +33,8 @@ inline float activated(const Activation& activation, float alpha, float x) {
   return x;
 }
 
-/// What a step's fused nodes do to its results, for kernels of ours: node by node, each rounded as if it stood alone.
+/// Applies a step's fused nodes to its results, for kernels without a library: node by node, each rounded like a
+/// separate node.
 class Epilogue {
  public:
   /// Of all fused nodes, whose added values come after the node's own inputs, in the layout of the output.

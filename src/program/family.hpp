@@ -8,7 +8,7 @@
 #include "spdnn/outcome.hpp"
 #include "spdnn/types.hpp"
 
-// What a line of src/engines/kernels.def becomes.
+// The declaration of a line of src/engines/kernels.def.
 
 /// The declaration of the one function that a family of kernels consists of, in namespace spdnn.
 #define SPDNN_DECLARE_KERNELS(name, ...) program::FamilyKernels kernels_##name(Precision precision);
@@ -19,7 +19,7 @@
 
 namespace spdnn::program {
 
-/// What a family has for a precision on this machine.
+/// A family's kernels for a precision on this machine.
 struct FamilyKernels {
   Kernels kernels{};
   std::string why_not{};  ///< where there are none

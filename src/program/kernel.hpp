@@ -13,7 +13,7 @@
 
 namespace spdnn::program {
 
-/// Where the operands of a step lie. All but the model's input stay where they are for as long as a program is bound.
+/// Addresses of a step's operands. All except the model's input are fixed while a program is bound.
 struct Operands {
   std::vector<const std::byte*> inputs;  ///< in the order of Offer::inputs
   std::byte* output = nullptr;
@@ -33,16 +33,16 @@ class Bound {
   Bound(const Bound&) = delete;
   Bound& operator=(const Bound&) = delete;
 
-  /// Says where the operands lie from now on: before the first run, and again where the model's input moves.
+  /// Sets the operands' addresses: before the first run, and again when the model's input moves.
   virtual void place(const Operands& operands) = 0;
-  /// Computes the output, every byte of it: what fills up blocks of channels becomes zero. On OpenMP's threads.
+  /// Computes every byte of the output, with zeros in the padding of channel blocks. On OpenMP's threads.
   virtual void run() = 0;
 };
 
 /// One that calls a function with its operands.
 std::unique_ptr<Bound> bound(std::function<void(const Operands&)> run);
 
-/// What a kernel makes of a model and keeps: weights in an order of its own, for example.
+/// A kernel's data derived from the model, for example reordered weights.
 struct Constant {
   int part = 0;      ///< which of the node's
   std::string form;  ///< constants of one node, part and form are made once, for all programs of an engine
@@ -57,9 +57,9 @@ struct Input {
   std::vector<Layout> layouts;  ///< in which it is there; the first is that in which it was made
 };
 
-/// What kernels are asked to do: a step for one number of images.
+/// A request to kernels: a step for one number of images.
 struct Request {
-  const Model& model;  ///< outlives all that comes of the request
+  const Model& model;  ///< outlives all results of the request
   Step step;
   Extent images = 1;
   Extent kernels_for = 1;                ///< images that kernels are chosen for: those of the whole batch
@@ -75,7 +75,7 @@ struct Request {
 struct Offer {
   std::string why_not{};         ///< a kernel of the operation that does not take this node says why
   std::string detail{};          ///< the implementation, for people
-  std::string remark{};          ///< where the choice depends on the weights: what runs, and why
+  std::string remark{};          ///< if the choice depends on the weights: the kernel and the reason
   std::vector<Layout> inputs{};  ///< of Request::inputs; the node's own alone, unless `fused`
   Layout output{};
   bool fused = false;        ///< does the nodes that are fused as well, all of them; otherwise they follow one by one
@@ -105,7 +105,7 @@ class Kernel {
   Kernel& operator=(const Kernel&) = delete;
 
   virtual std::string_view name() const = 0;
-  /// Empty where the operation is none of its own. Makes no constants, and is cheap next to a run.
+  /// Empty for operations of other kernels. Makes no constants, and is cheap compared with a run.
   virtual std::vector<Offer> offers(const Request& /*request*/) const { return {}; }
   /// A change of layout is an operation as well, of kernels that have it.
   virtual Offer change(const Change& /*change*/) const { return {.why_not = "changes no layouts"}; }
@@ -114,8 +114,8 @@ class Kernel {
 /// Those that may be offered, in the order of preference among equally fast ones.
 using Kernels = std::vector<const Kernel*>;
 
-/// What is wrong with an offer, whoever made it: a number of layouts that is not that of the inputs, or a layout that
-/// the tensor cannot have. Empty where nothing is.
+/// The error in an offer: a number of layouts that differs from that of the inputs, or a layout that the tensor cannot
+/// have. Empty if there is none.
 std::string why_unsound(const Request& request, const Offer& offer);
 
 }  // namespace spdnn::program

@@ -11,7 +11,7 @@ OverflowGuard::OverflowGuard(const Model& model, const Magnitudes& magnitudes)
     if (model.values[id].constant) largest_[id] = magnitude_of(*model.values[id].constant);
 }
 
-/// The largest number on the way through the step; notes how large its values can become.
+/// The largest intermediate result of the step; records the bounds of its values.
 double OverflowGuard::largest_in(const Step& step) {
   double largest = 0;
   const auto take = [&](Index number) {
@@ -27,8 +27,8 @@ double OverflowGuard::largest_in(const Step& step) {
   return largest;
 }
 
-/// In models of many layers the bounds grow beyond every number. Before they do, a step's inputs are looked at, and
-/// bounds begin anew. Where even small inputs leave too little room, as weights are huge, nothing is proven.
+/// In models of many layers the bounds exceed all numbers. Before that, a step's inputs are checked, and bounds start
+/// over. If even small inputs leave too little room because weights are huge, nothing is proved.
 std::vector<OverflowGuard::Look> OverflowGuard::before(const Step& step, const std::function<bool(ValueId)>& there) {
   constexpr double kFewer = 0x1p-20;
   std::vector<ValueId> lowered;
@@ -51,7 +51,7 @@ std::vector<OverflowGuard::Look> OverflowGuard::before(const Step& step, const s
   return looks;
 }
 
-/// A quotient may be anything. As nothing is fused with it, what it is can be seen.
+/// Quotients are unbounded. As nothing is fused with them, their values are checked.
 std::optional<OverflowGuard::Look> OverflowGuard::after(const Step& step) {
   const ValueId output = model_.nodes[step.last()].output;
   if (largest_[output] <= kLargestSafe) return std::nullopt;

@@ -17,7 +17,7 @@ class OverflowGuard {
   /// The images are known to be within kLargestTrusted.
   OverflowGuard(const Model& model, const Magnitudes& magnitudes);
 
-  /// A value to be looked at, and what it must not exceed.
+  /// A value to check, and its limit.
   struct Look {
     ValueId value = 0;
     double limit = 0;
@@ -35,7 +35,7 @@ class OverflowGuard {
 
   const Model& model_;
   const Magnitudes& magnitudes_;
-  std::vector<double> largest_;  ///< by value, what its numbers cannot exceed as long as those looked at do not
+  std::vector<double> largest_;  ///< by value: the bound of its numbers as long as checked values keep their limits
   std::optional<Index> unproven_;
 };
 

@@ -19,7 +19,7 @@ namespace {
 /// Predictions that differ by less are equal: sums in other orders are.
 constexpr double kEqualSeconds = 1e-12;
 
-/// What was taken on the way to a state, last first.
+/// The choices on the path to a state, last first.
 struct Taken {
   Index node;
   Wanted wanted;
@@ -110,7 +110,7 @@ class PathFinder {
     return next;
   }
 
-  /// What a kernel offers, without the functions that bind it.
+  /// A kernel's offer, without the functions that bind it.
   struct Possible {
     Wanted wanted;
     std::vector<Layout> inputs;

@@ -15,10 +15,10 @@ struct Path {
 };
 
 /// The path with the least sum of the seconds that kernels predict, changes of layout included. Dynamic programming
-/// over the steps in their order: a state says in which layouts each value that is still to be read is there, and of
-/// the paths that lead to one state the cheapest goes on. Exact as long as there are at most kMostStates of them, as in
-/// every chain, where one value is still to be read; where branches join in more, those that are the cheapest so far go
-/// on. Of equals, the kernel listed first wins. UsageError where no kernel supports a node.
+/// over the steps in their order: a state is the set of layouts of each value that is still to be read, and of the
+/// paths to one state the cheapest is kept. Exact for at most kMostStates states, as in every chain, where one value is
+/// still to be read; where branches join in more, those that are the cheapest so far go on. Of equals, the kernel
+/// listed first wins. UsageError where no kernel supports a node.
 Path cheapest_path(const Model& model, Extent images, const CompileOptions& options);
 
 inline constexpr std::size_t kMostStates = 6;

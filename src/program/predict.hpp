@@ -4,14 +4,14 @@
 
 namespace spdnn::program {
 
-// What steps take, roughly: enough to choose between kernels, whose predictions are compared with one another alone.
-// The rates are those of one thread of a server's processor with AVX2; on another machine all of them change alike.
+// Rough predictions of a step's time, good enough to compare kernels with one another. The rates are those of one
+// thread of a server's processor with AVX2; on other machines all of them change by similar factors.
 
 inline constexpr double kActionSeconds = 2e-6;          ///< to start a team of threads, and to wait for it
 inline constexpr double kMultiplyAddsPerSecond = 4e10;  ///< fp32, the peak of one thread
 inline constexpr double kBytesPerSecond = 3e10;         ///< of one thread, in its caches
 
-/// Of what dense kernels of a vendor reach of the peak.
+/// The fraction of the peak that a vendor's dense kernels reach.
 inline constexpr double kDenseEfficiency = 0.7;
 
 /// One pass over that many bytes, read and written.

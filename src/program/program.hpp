@@ -12,7 +12,7 @@
 
 namespace spdnn::program {
 
-/// What actions read and write. All but the arena's outlive a run.
+/// The memory that actions read and write. All except the arena outlives a run.
 struct Buffer {
   enum class Kind { input, arena, constant };
   Kind kind = Kind::arena;
@@ -44,10 +44,10 @@ struct Action {
   std::function<std::unique_ptr<Bound>()> bind{};
 };
 
-/// Where a run notes whether values were larger than was taken for granted of the numbers after them.
+/// The flag of a run for values beyond the limits that later bounds assume.
 struct Watched {
   Index node = 0;  ///< the first whose numbers depend on that
-  Operand beyond;  ///< one number: 0 where they were not
+  Operand beyond;  ///< one number; 0: within the limits
 };
 
 /// A model compiled for one number of images: data, but for the functions that bind its kernels.
@@ -60,7 +60,7 @@ struct Program {
   std::optional<Index> unproven;  ///< the first node that may exceed fp32 whatever it reads
   ArenaLayout arena;              ///< by buffer; those that are not the arena's have no bytes there
   std::size_t constant_bytes = 0;
-  std::vector<std::string> remarks;  ///< of nodes for which there was a choice: what runs, and why
+  std::vector<std::string> remarks;  ///< for nodes with a choice: the kernel and the reason
   std::vector<Index> zeros_skipped;  ///< nodes whose zero weights are not multiplied
 
   double seconds() const {

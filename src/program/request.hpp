@@ -18,7 +18,7 @@ inline std::vector<Layout>& layouts_of(LayoutsOfValues& there, ValueId value) {
   return layouts;
 }
 
-/// What kernels are asked for a step.
+/// Requests to kernels for a step.
 Request request_for(const Model& model, const Step& step, Extent images, const CompileOptions& options,
                     LayoutsOfValues& there);
 

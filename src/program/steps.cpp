@@ -10,8 +10,8 @@ namespace spdnn {
 
 namespace {
 
-/// What follows a convolution in its step. oneDNN 2.6 confuses functions of one kind with other parameters in a step:
-/// it keeps what it generates for each by its algorithm. So each kind stands there once.
+/// The functions fused after a convolution. oneDNN 2.6 confuses functions of one kind with different parameters in a
+/// step, because it caches generated code by algorithm. So each kind occurs at most once.
 class Followers {
  public:
   /// Whether the node is a function that can follow; it does then.

@@ -14,9 +14,9 @@ struct Step {
   Index last() const { return fused.empty() ? node : fused.back(); }
 };
 
-/// The model's nodes as steps, by last(): so each step comes after those whose outputs it reads. With epilogues, chains
-/// are fused that begin with a convolution or a linear node, where nothing else reads what lies between: exactly the
-/// same function. Without, each node is a step.
+/// The model's nodes as steps, by last(): so each step comes after those whose outputs it reads. With epilogues, fuses
+/// chains that begin with a convolution or a linear node, if nothing else reads the values in between: exactly the same
+/// function. Without, each node is a step.
 std::vector<Step> steps_of(const Model& model, bool epilogues);
 
 /// y = slope x + offset.
@@ -27,7 +27,7 @@ struct Line {
 /// The function of a node that multiplies by one constant number, or adds or subtracts one; empty for other nodes.
 std::optional<Line> line_of(const Model& model, const Node& node);
 
-/// Whether a node that is fused with others adds a value to what comes before it.
+/// Whether a fused node adds a value to the preceding result.
 bool adds_value(const Model& model, const Node& node);
 
 /// Whether the output's elements are the input's in the same order.

@@ -18,8 +18,8 @@ namespace spdnn::program {
 using Origin = std::vector<std::pair<std::string, std::string>>;
 Origin origin_of(const Model& model, Extent images, const CompileOptions& options);
 
-/// The program as JSON: its origin and all of its data. The functions that bind kernels are left out: reading compiles
-/// again, but asks the kernels that were chosen alone, and for the offers that were chosen.
+/// The program as JSON: its origin and all of its data. It omits the functions that bind kernels: reading compiles
+/// again, but asks only the chosen kernels for the chosen offers.
 std::string stored_text(const Program& program, const Origin& origin);
 
 /// A kernel no longer makes the offer that was chosen: that of another library under the same name, for example.
@@ -30,14 +30,14 @@ struct OfferGone : std::runtime_error {
 /// A stored program that is read back.
 class StoredReader {
  public:
-  /// DataError, naming the place, where the text is no stored program.
+  /// DataError, naming the place, if the text is no stored program.
   explicit StoredReader(const StoredProgram& stored);
 
-  /// At a time, for which it is made.
+  /// The images at a time for which it is made.
   Index images() const { return json_["program"].value("images", Index{0}); }
-  /// Why it is none for this origin: `its threads: 4, now: 2`. Empty where it is.
+  /// The reason why it does not match this origin: `its threads: 4, now: 2`. Empty if it does.
   std::string why_not(const Origin& origin) const;
-  /// The program. OfferGone, or DataError where what comes out is not what is stored.
+  /// The program. OfferGone, or DataError if the result differs from the stored program.
   Program program(const Model& model, const Magnitudes& magnitudes, Extent images, const CompileOptions& options) const;
 
  private:
@@ -47,8 +47,8 @@ class StoredReader {
   nlohmann::json json_;
 };
 
-/// The program stored with the model where there is one for this origin, and otherwise one compiled anew; its remarks
-/// say which. DataError where the stored one is damaged.
+/// The program stored with the model if it matches this origin, otherwise a newly compiled one; its remarks say which.
+/// DataError if the stored one is damaged.
 Program stored_or_compiled(const Model& model, const Magnitudes& magnitudes, Extent images,
                            const CompileOptions& options);
 

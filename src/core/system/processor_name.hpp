@@ -4,7 +4,7 @@
 
 namespace spdnn {
 
-/// The processor's model as the system names it; empty where it names none.
+/// The system's name for the processor's model; empty if there is none.
 std::string processor_name();
 
 }  // namespace spdnn

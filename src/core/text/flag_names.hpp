@@ -16,8 +16,8 @@ namespace spdnn {
 template <class Flags, std::size_t N>
 using FlagNames = std::array<std::pair<std::string_view, bool Flags::*>, N>;
 
-/// Parses `all` (the given value), `none`, or names separated by commas. Otherwise a UsageError about `field` says that
-/// a name is not a `what`.
+/// Parses `all` (the given value), `none`, or names separated by commas. Otherwise a UsageError about `field` reports
+/// that a name is not a `what`.
 template <class Flags, std::size_t N>
 Flags parse_flags(const FlagNames<Flags, N>& names, std::string_view text, const Flags& all, std::string_view field,
                   std::string_view what) {

@@ -57,8 +57,8 @@ class CountedCsr {
   std::shared_ptr<float[]> values_;
 };
 
-/// The values of dense rows that are not zero. `row` gives each row's first value, or null for a row of zeros.
-/// std::bad_alloc where the matrix takes more than `most` bytes.
+/// The non-zero values of dense rows. `row` gives each row's first value, or null for a row of zeros. std::bad_alloc
+/// where the matrix takes more than `most` bytes.
 template <class RowOf>
 CsrMatrix csr_of_rows(Index rows, Index cols, const RowOf& row, std::size_t most = CountedCsr::kUnlimited) {
   CountedCsr csr(rows, cols);

@@ -15,12 +15,12 @@ namespace spdnn {
 struct LayerShape {
   Index inputs = 0;
   Index outputs = 0;
-  Offset edges = 0;              ///< of a stream of text layers: as many as the sizes of the files suggest
-  std::optional<float> weight;   ///< of every edge, where that is stored once
-  std::optional<double> bias;    ///< of every output neuron, where that is stored once
-  std::optional<Offset> degree;  ///< of every output neuron, where it is known to be the same
+  Offset edges = 0;              ///< for a stream of text layers: an estimate from the sizes of the files
+  std::optional<float> weight;   ///< of every edge, if it is stored once
+  std::optional<double> bias;    ///< of every output neuron, if it is stored once
+  std::optional<Offset> degree;  ///< of every output neuron, if it is known to be the same
 
-  /// What the layer takes in memory.
+  /// The layer's bytes in memory.
   std::size_t bytes() const;
 };
 
@@ -39,10 +39,10 @@ class LayerStream {
   /// The largest that a layer takes in memory.
   std::size_t largest_layer_bytes() const;
 
-  /// Layer k in memory of its own, checked: a DataError where its file is wrong. Threads may call this at any time; it
-  /// uses all processors.
+  /// A checked copy of layer k: DataError if its file is wrong. Threads may call this at any time; it uses all
+  /// processors.
   virtual Layer read(Index k) const = 0;
-  /// How much has been read from a file so far, if there is one.
+  /// Bytes read from the file so far, if there is one.
   virtual std::uint64_t bytes_read() const { return 0; }
 
  private:
@@ -59,7 +59,7 @@ struct NetworkStream {
   Index inputs() const { return layers->shapes().empty() ? 0 : layers->shapes().front().inputs; }
   Index depth() const { return static_cast<Index>(layers->shapes().size()); }
   Offset edges() const;
-  /// What the network would take in memory.
+  /// The network's bytes in memory.
   std::size_t bytes() const;
 };
 

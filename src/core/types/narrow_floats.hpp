@@ -22,7 +22,7 @@ inline float float_of_f16(std::uint16_t bits) {
 /// The upper half of a binary32.
 inline float float_of_bf16(std::uint16_t bits) { return std::bit_cast<float>(std::uint32_t{bits} << 16U); }
 
-/// Empty where the finite number is none of binary16.
+/// Empty if the finite number is not exact in binary16.
 inline std::optional<std::uint16_t> f16_of_float(float value) {
   const std::uint32_t sign = std::bit_cast<std::uint32_t>(value) >> 16U & 0x8000U;
   const std::uint32_t magnitude = std::bit_cast<std::uint32_t>(std::abs(value) * 0x1p-112F) >> 13U;
@@ -31,7 +31,7 @@ inline std::optional<std::uint16_t> f16_of_float(float value) {
   return bits;
 }
 
-/// Empty where the lower half of the number is not zero.
+/// Empty if the lower half of the number is not zero.
 inline std::optional<std::uint16_t> bf16_of_float(float value) {
   const auto bits = std::bit_cast<std::uint32_t>(value);
   if ((bits & 0xffffU) != 0) return std::nullopt;

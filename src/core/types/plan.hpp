@@ -32,7 +32,7 @@ struct StreamedLayers {
   std::vector<LayerBounds> bounds;  ///< by layer, found when the plan was made
   Index at_once = 2;                ///< layers that may be in memory at a time, those that are read ahead included
 
-  /// What these take.
+  /// Their bytes in memory.
   std::size_t bytes() const { return at_once * stream->largest_layer_bytes(); }
 };
 
@@ -64,7 +64,7 @@ struct Certificates {
 
 struct Plan;
 
-/// What a plan with `merge` falls back on where rounding may decide.
+/// The data with which a plan with `merge` decides images whose category depends on rounding.
 struct Fallback {
   /// How far any Z + bias of layer k, computed in fp32 from the merged plan, may lie from the value that the order of
   /// the given network yields, for images with values in [0, 1]. A row of zeros is dead only when its largest Z + bias
@@ -74,28 +74,27 @@ struct Fallback {
   std::shared_ptr<const Plan> in_order;  ///< the same plan without `merge`
 };
 
-/// What the plan was made from, for reports, rates and files. No engine reads it.
+/// The origin of the plan, for reports, rates and files. Engines do not read it.
 struct Provenance {
   Passes requested;
   std::vector<std::string> notes;    ///< why a requested pass is not applied, or begins late
-  Offset given_edges = 0;            ///< edges of the network as given: what rates count
+  Offset given_edges = 0;            ///< edges of the network as given, which rates count
   std::vector<Index> given_neurons;  ///< inputs, then outputs of each layer as given
   std::uint64_t network_digest = 0;  ///< identifies the given network; a stored plan is refused for another
 };
 
-/// What an engine runs. An unreduced network is a plan too.
-/// The first layer's inputs are the images' neurons, unreduced. In a plan row inputs may repeat and need not ascend:
-/// terms stand in the order of the given network's sum, so a plan without `merge` computes every stored activation bit
-/// for bit as the given network would.
+/// The input of an engine. An unreduced network is a plan too. The first layer's inputs are the images' neurons,
+/// unreduced. Inputs of a row may repeat and need not ascend: terms are in the order of the given network's sum, so a
+/// plan without `merge` computes every stored activation bit for bit as the given network would.
 struct Plan : LayerChain {
   Passes passes;  ///< those in force: an inapplicable pass is off
   Certificates certificates;
   std::optional<Fallback> fallback;  ///< with `merge`, and only then
-  /// For each layer, the stored neuron that holds each given output neuron; an empty array stands for identity.
+  /// For each layer, the stored neuron that holds each given output neuron; an empty array means identity.
   std::vector<Array<Index>> expansion;
   Provenance provenance;
 
-  /// What the plan takes in memory.
+  /// The plan's bytes in memory.
   std::size_t bytes() const;
   /// Says for which network the plan was made, here and in the plan that it falls back on.
   void set_network_digest(std::uint64_t digest);

@@ -22,7 +22,7 @@ struct Fftw {
 #undef SPDNN_FFTW
 };
 
-/// DeviceError where the library is not there.
+/// DeviceError if the library is missing.
 inline const Fftw& fftw() {
   static const Fftw functions;
   return functions;

@@ -6,8 +6,8 @@
 
 namespace spdnn {
 
-/// Identifies what a model computes by an XXH3 hash of its graph, shapes, weights as fp32, and other numbers: not of
-/// names, nor of the form of weights. Takes one pass over the numbers at memory speed.
+/// Identifies the function of a model by an XXH3 hash of its graph, shapes, weights as fp32, and other numbers, without
+/// names and the form of weights. Cost: one pass over the numbers at memory speed.
 std::uint64_t model_digest(const Model& model);
 
 }  // namespace spdnn

@@ -10,7 +10,7 @@ namespace spdnn {
 /// Who makes and who reads each value of a model. Nodes are numbers in Model::nodes.
 struct ValueUses {
   std::vector<std::optional<std::size_t>> maker;  ///< none for inputs and constants
-  std::vector<std::vector<std::size_t>> readers;  ///< a node that reads a value twice stands there twice
+  std::vector<std::vector<std::size_t>> readers;  ///< a node that reads a value twice is listed twice
   std::vector<bool> is_output;                    ///< of the model
 
   /// The one node that reads a value; none where others do, or the model's caller.

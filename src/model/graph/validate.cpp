@@ -1,4 +1,4 @@
-// What a model must be so that everything behind the readers can trust it.
+// The properties of a model that all code after the readers relies on.
 
 #include <stdexcept>
 
@@ -56,7 +56,7 @@ void require_constants(const Model& model) {
   }
 }
 
-/// Shapes that are there are those that infer_shapes() finds.
+/// Existing shapes are those of infer_shapes().
 void require_shapes(const Model& model) {
   std::vector<Shape> shapes;
   for (const Value& value : model.values) shapes.push_back(value.constant ? value.constant->shape : value.shape);

@@ -9,7 +9,7 @@
 
 namespace spdnn {
 
-/// What the weights of a node amount to. Nodes without weights have nothing but zeros here.
+/// The weights and multiply-adds of a node; zeros for nodes without weights.
 struct NodeWork {
   Offset weights = 0;                                                     ///< zeros included
   Offset nonzeros = 0;                                                    ///< of these
@@ -45,7 +45,7 @@ struct FormBytes {
 };
 /// The forms of the model's weights, by name.
 std::vector<FormBytes> bytes_by_form(const Model& model);
-/// What a run makes of weights that are no fp32 matrices, for the report; nothing where there are none.
+/// A note for the report on weights that are not fp32 matrices; empty if there are none.
 std::optional<std::string> note_on_forms(const Model& model);
 
 }  // namespace spdnn

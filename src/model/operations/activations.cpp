@@ -11,7 +11,7 @@ namespace spdnn::rules {
 
 namespace {
 
-/// What a library's exp or tanh may be off, in units of kUnit of values near 1.
+/// The error of a library's exp or tanh, in units of kUnit of values near 1.
 constexpr double kFunction = 32 * kUnit;
 
 double hard_sigmoid(double alpha, double beta, double x) { return std::clamp(alpha * x + beta, 0.0, 1.0); }
@@ -24,7 +24,7 @@ Point monotonic(const Function& function, double x, double e) {
   return {value, e == 0 ? 0 : std::max(std::abs(function(x + e) - value), std::abs(function(x - e) - value))};
 }
 
-/// What is no number stays none: no function hides it.
+/// NaN stays NaN in every function.
 Point activated(const Activation& activation, double alpha, double x, double e) {
   const double reach = std::abs(x) + e;
   switch (activation.kind) {

@@ -17,12 +17,12 @@ struct Bounded {
   Offset terms = 0;  ///< of the longest sum that an add or a batch norm applied to this may become a part of
 };
 
-// What the operations' values and bounds are made of.
+// Arithmetic on values with bounds.
 namespace rules {
 
 /// Half the distance of neighbouring fp32 numbers at 1.
 inline constexpr double kUnit = 0x1p-24;
-/// What an fp32 operation may lose where subnormals are flushed to zero.
+/// The error of an fp32 operation if subnormals are flushed to zero.
 inline constexpr double kUnderflow = 0x1p-126;
 
 /// The relative error of n roundings together; infinite if n is too large for a bound.

@@ -11,7 +11,7 @@ namespace spdnn::rules {
 
 namespace {
 
-/// For each axis of `shape`, how far apart its elements lie in `part`, which is repeated along axes where it has 1.
+/// The stride of each axis of `shape` in `part`, which is broadcast along axes of length 1.
 std::vector<std::size_t> repeated_strides(const Shape& part, const Shape& shape) {
   std::vector<std::size_t> strides(shape.size(), 0);
   std::size_t stride = 1;
@@ -57,7 +57,7 @@ Point combined(Elementwise::Kind kind, Point a, Point b, double terms) {
   return {value, spread + gamma(3) * (std::abs(value) + spread) + 2 * kUnderflow};
 }
 
-/// The smallest absolute value; 0 where the values are not known.
+/// The smallest absolute value; 0 if the values are not known.
 double smallest_of(const Value& value) {
   if (!value.constant) return 0;
   double smallest = std::numeric_limits<double>::infinity();

@@ -22,8 +22,8 @@ ImageExtents image_extents(const Shape& shape);
 /// The shape of such images with other channels, H and W; as many axes as `like` has.
 Shape with_image_extents(const Shape& like, Extent channels, Extent height, Extent width);
 
-/// How many windows fit along an axis of H (0) or W (1) of that length; nothing where none does. Of windows that
-/// rounding up adds, those are left out that would begin beyond the image.
+/// The number of windows along axis H (0) or W (1) of that length; empty if none fits. Rounding up adds no window that
+/// would begin beyond the image.
 std::optional<Extent> window_count(const Window& window, std::size_t axis, Extent length, bool round_up = false);
 
 /// Where tap `tap` of window `number` lies along an axis; negative, or not below the axis's length, in the padding.

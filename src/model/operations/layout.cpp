@@ -1,4 +1,4 @@
-// Concat, reshape, transpose, pad and resize: what moves elements.
+// Operations that move elements: concat, reshape, transpose, pad and resize.
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-// What is asked of any operation, answered by the rules of the one that it is.
+// Dispatches each rule to the family of the operation.
 
 #include "model/operations/operations.hpp"
 

@@ -9,16 +9,16 @@
 
 namespace spdnn {
 
-/// Upper bounds of absolute values; infinite where there is none.
+/// Upper bounds of absolute values; infinity if there is none.
 struct Magnitude {
   double inside = 0;  ///< of all that is computed on the way, parts of sums included
   double result = 0;
 };
 
-/// Computed as part of what is `inside`, and no larger than that.
+/// The largest intermediate result, computed with `inside` and no larger.
 inline Magnitude all_at_most(double largest) { return {largest, largest}; }
 
-/// What the magnitude of a node follows from.
+/// The arguments from which the magnitude of a node follows.
 struct Operands {
   std::span<const double> largest;   ///< the largest absolute value of each input
   std::span<const double> row_sums;  ///< of the absolute values of each row's weights, if it has weights
@@ -27,8 +27,8 @@ struct Operands {
 
 // The rules of each operation, defined in its family's file in this folder:
 // - name: as messages show it.
-// - check: throws std::invalid_argument where the operation's own arrays and numbers do not fit together.
-// - shape: the output's shape; UsageError where the operation does not take these inputs.
+// - check: throws std::invalid_argument if the operation's arrays and numbers are inconsistent.
+// - shape: the output's shape; UsageError if the operation does not support these inputs.
 // - evaluate: fills the output, whose shape is set, with fp64 values and bounds (model/oracle/evaluate.hpp).
 // - magnitude: how large its numbers can become (model/graph/magnitudes.hpp).
 namespace rules {
@@ -44,7 +44,7 @@ namespace rules {
 
 }  // namespace rules
 
-/// What an operation makes of its inputs, whose shapes are without kBatchExtent.
+/// The result of an operation on its inputs, whose shapes are without kBatchExtent.
 Bounded evaluate(const Operation& operation, const std::vector<const Bounded*>& inputs);
 
 }  // namespace spdnn

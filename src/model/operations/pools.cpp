@@ -28,7 +28,7 @@ void require_content(const Pool& pool, std::size_t axis, Extent length, Extent c
   if (!meets(count - 1)) refuse("a window of the pool lies in the padding alone");
 }
 
-/// The maximum or mean of what it is given.
+/// The maximum or mean of its arguments.
 class Pooled {
  public:
   void add(double x, double bound) {

@@ -5,8 +5,8 @@
 
 #include "spdnn/model.hpp"
 
-// What several operations require of their inputs and of themselves. kBatchExtent stands on axis 0 or nowhere, and
-// flows through every operation that keeps the images apart; one that does not is refused.
+// Requirements shared by several operations. kBatchExtent occurs on axis 0 only, and passes through every operation
+// that processes images independently; others are refused.
 namespace spdnn::rules {
 
 /// UsageError: the operation does not take its inputs.
@@ -19,7 +19,7 @@ inline bool has_batch(const Shape& shape) { return !shape.empty() && shape[0] ==
 void require_inputs(const std::vector<Shape>& inputs, std::size_t count);
 /// The shape of the one input.
 const Shape& only(const std::vector<Shape>& inputs);
-/// The same, where it is one of images N, C, H, W or sequences N, C, W.
+/// The same, if it is one of images N, C, H, W or sequences N, C, W.
 const Shape& only_images(const std::vector<Shape>& inputs);
 std::size_t checked_axis(Index axis, const Shape& shape);
 

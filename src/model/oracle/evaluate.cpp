@@ -14,7 +14,7 @@ namespace spdnn {
 
 namespace {
 
-/// Whether a tensor has the shape of an input, whose batch is `images`: what the first such input had, if any.
+/// Whether a tensor has the shape of an input. `images`: the batch of the first such input, if any.
 void require_input(const Value& value, const Tensor& tensor, Extent& images) {
   if (!value.shape.empty() && value.shape[0] == kBatchExtent && images == kBatchExtent && !tensor.shape.empty())
     images = tensor.shape[0];

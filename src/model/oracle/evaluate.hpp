@@ -9,9 +9,9 @@
 
 namespace spdnn {
 
-// The oracle of models: every operation in fp64, by plain loops, and beside each value a bound of how far an engine may
-// be from it that computes in fp32, in whatever order it adds, with or without fused multiply-add, on the model as it
-// is or rewritten (src/model/rewrites). An engine outside the bound computes something else.
+// The oracle of models: every operation in fp64, by plain loops, and for each value a bound on the deviation of an fp32
+// engine, for any order of summation, with or without fused multiply-add, on the model as given or rewritten
+// (src/model/rewrites). An engine that exceeds the bound is wrong.
 //
 // The bounds, operation by operation, with u = 2^-24, gamma(n) = n u / (1 - n u), and e the bound of an input x
 // (N. J. Higham, Accuracy and Stability of Numerical Algorithms, 2nd edition, chapter 3):

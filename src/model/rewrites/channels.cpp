@@ -14,14 +14,14 @@ bool depthwise(const Convolution& convolution) {
   return convolution.groups == convolution.weights.rows() && convolution.weights.cols() == taps(convolution);
 }
 
-/// A node that reads channels `width` elements wide, as what it is to a path.
+/// The role of a node on a path, if it reads channels that are `width` elements wide.
 struct Step {
   bool sums = false;     ///< it is a reader
   Index columns = 0;     ///< if it is
-  Index next_width = 0;  ///< of what it makes, if it is not
+  Index next_width = 0;  ///< of its output, if it differs
 };
 
-/// Nothing where the node mixes channels, or reads them along another axis.
+/// Empty if the node mixes channels, or reads them along another axis.
 std::optional<Step> step_of(const Model& model, const Node& node, Index width) {
   const Operation& operation = node.operation;
   const Shape& in = model.values[node.inputs[0]].shape;
@@ -83,7 +83,7 @@ CsrMatrix rows_of(const CsrMatrix& weights, const std::vector<Index>& kept) {
                   std::move(values));
 }
 
-/// The shape of what the node makes, once that of what it reads is known.
+/// The shape of the node's output, given those of its inputs.
 void set_shape(Model& model, std::size_t n) {
   const Node& node = model.nodes[n];
   model.values[node.output].shape = output_shape(node.operation, {model.values[node.inputs[0]].shape});

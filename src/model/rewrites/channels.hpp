@@ -9,7 +9,8 @@
 
 namespace spdnn {
 
-/// Where the output channels of a convolution or linear node go, if they stay apart until sums read them.
+/// The path of the output channels of a convolution or linear node to the sums that read them, if every node on it
+/// processes channels independently.
 struct ChannelPath {
   std::size_t maker = 0;
 
@@ -29,9 +30,9 @@ struct ChannelPath {
   std::vector<Reader> readers;
 };
 
-/// Nothing where the node is no convolution without groups nor a linear node of channels, or where a channel is an
-/// output of the model or read by an operation that could not do with fewer of them, such as an addition. The model's
-/// shapes must be known.
+/// Empty if the node is neither a convolution without groups nor a linear node on channels, or if a channel is an
+/// output of the model or read by an operation that needs all channels, such as an addition. The model's shapes must be
+/// known.
 std::optional<ChannelPath> channel_path(const Model& model, const ValueUses& uses, std::size_t maker);
 
 /// In the place of a channel's new number: it goes.

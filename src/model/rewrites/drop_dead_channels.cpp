@@ -14,14 +14,14 @@ namespace spdnn {
 
 namespace {
 
-/// For each channel the one value that it holds everywhere, if there is one.
+/// The constant value of each channel, if it is constant.
 using Constants = std::vector<std::optional<double>>;
 
 bool has_padding(const Window& window) {
   return window.pad_begin != std::array<Index, 2>{} || window.pad_end != std::array<Index, 2>{};
 }
 
-/// What a channel becomes that is `before` everywhere, if that is known.
+/// The constant value after the node of a channel that is `before` everywhere, if known.
 std::optional<double> constant_after(const Operation& operation, Index channel, Index width,
                                      const std::optional<double>& before) {
   const auto* const convolution = std::get_if<Convolution>(&operation);
@@ -85,7 +85,7 @@ std::vector<bool> droppable(const Model& model, const ChannelPath& path,
   return droppable;
 }
 
-/// The reader's bias once what it reads of the dropped channels is a part of it.
+/// The reader's bias including the contribution of the dropped channels.
 std::vector<float> bias_with(const Node& node, Index columns, const Constants& values,
                              const std::vector<bool>& dropped) {
   const CsrMatrix& weights = weights_of(node.operation);
@@ -132,8 +132,8 @@ Index drop_in(Model& model, const ChannelPath& path) {
 
 Index drop_dead_channels(Model& model) {
   const ValueUses uses = uses_of(model);
-  // Backwards, as a filter that is gone reads none before it. One that has lost its last weight is constant for those
-  // after it, and so its node is looked at again: what goes then reads nothing.
+  // Backwards, because a removed filter reads no earlier channels. A filter that has lost its last weight is constant
+  // for later nodes, so its node is processed again; it then reads nothing.
   std::vector<bool> changed(model.nodes.size(), true);
   Index gone = 0;
   for (Index more = 1; more > 0; gone += more) {

@@ -20,13 +20,13 @@ struct Affine {
   double shift = 0;
 };
 
-/// What a row of weights is multiplied with, and its bias then.
+/// The factor of a row of weights, and its new bias.
 struct Row {
   double factor = 1;
   double bias = 0;
 };
 
-/// The constant's numbers for each channel of a shape; empty where it is none, or varies along other axes.
+/// The constant's number for each channel of a shape; empty if it is not constant, or varies along other axes.
 std::vector<float> by_channel(const Value& value, const Shape& shape) {
   if (!value.constant || shape.size() < 2 || value.constant->shape.size() > shape.size()) return {};
   const Shape& own = value.constant->shape;
@@ -53,7 +53,7 @@ Affine affine_of(Elementwise::Kind kind, double number, bool first) {
   return {.factor = 1 / number};
 }
 
-/// By channel, what the node makes of the value; empty where that is not affine.
+/// The node's affine map by channel; empty if it is not affine.
 std::vector<Affine> affine_of(const Model& model, const Node& node, ValueId x) {
   const Shape& shape = model.values[x].shape;
   std::vector<Affine> channels;
@@ -80,7 +80,7 @@ bool keeps_channels(const Model& model, const Node& node) {
          out[1] > 0 && in[1] % out[1] == 0;
 }
 
-/// An affine node that could go, and what the rows are with it and those before it.
+/// An affine node that can be folded, and the rows with it and the earlier ones.
 struct Candidate {
   std::size_t node;
   std::vector<Row> rows;
@@ -90,7 +90,7 @@ std::vector<Candidate> candidates_after(const Model& model, const ValueUses& use
   const Operation& operation = model.nodes[maker].operation;
   ValueId value = model.nodes[maker].output;
   const bool sums = std::holds_alternative<Convolution>(operation) ||
-                    // Its outputs are on the last axis, which is the channels' only where there are two.
+                    // Its outputs are on the last axis, which is the channel axis only if there are two axes.
                     (std::holds_alternative<Linear>(operation) && model.values[value].shape.size() == 2);
   std::vector<Candidate> candidates;
   if (!sums) return candidates;

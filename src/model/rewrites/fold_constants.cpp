@@ -12,7 +12,7 @@ namespace spdnn {
 
 namespace {
 
-/// What the node makes of constants; nothing where it stays.
+/// The node's result on constants; empty if the node stays.
 std::optional<Tensor> folded(const Model& model, const Node& node) {
   constexpr Offset kLarge = Offset{1} << 22U;  // 16 MiB in fp32
   std::vector<Bounded> inputs;

@@ -39,7 +39,7 @@ class Finder {
     return constant && constant->values.size() == 1 && constant->values[0] == number;
   }
 
-  /// x where the value is x + 3.
+  /// x if the value is x + 3.
   std::optional<ValueId> less_3(ValueId value) const {
     const Node* const sum = made_by(value, Elementwise::Kind::add);
     if (sum == nullptr) return std::nullopt;
@@ -52,7 +52,7 @@ class Finder {
     if (quotient == nullptr || !is_number(quotient->inputs[1], 6)) return std::nullopt;
     return quotient->inputs[0];
   }
-  /// x where the value is x + 3, clipped to 0..6, and only one node reads it.
+  /// x if the value is x + 3, clipped to 0..6, and only one node reads it.
   std::optional<ValueId> clipped(ValueId value) const {
     const Node* const node = made_by<Activation>(value);
     if (node == nullptr || !uses_.only_reader(value)) return std::nullopt;
@@ -60,7 +60,7 @@ class Finder {
     if (clip.kind != Activation::Kind::clip || clip.low != 0 || clip.high != 6) return std::nullopt;
     return uses_.only_reader(node->inputs[0]) ? less_3(node->inputs[0]) : std::nullopt;
   }
-  /// x where the value is min(1, max(0, x / 6 + 1/2)), and only one node reads it.
+  /// x if the value is min(1, max(0, x / 6 + 1/2)), and only one node reads it.
   std::optional<ValueId> gate(ValueId value) const {
     if (!uses_.only_reader(value)) return std::nullopt;
     if (const auto of_6 = divided_by_6(value)) return clipped(*of_6);
@@ -71,7 +71,7 @@ class Finder {
         sigmoid.kind == Activation::Kind::hard_sigmoid && sigmoid.alpha == 1.F / 6 && sigmoid.beta == 0.5F;
     return same ? std::optional(node->inputs[0]) : std::nullopt;
   }
-  /// x where the value is the product of x and its gate.
+  /// x if the value is the product of x and its gate.
   std::optional<ValueId> of_product(ValueId value, Gate gate_of) const {
     const Node* const product = made_by(value, Elementwise::Kind::multiply);
     if (product == nullptr) return std::nullopt;

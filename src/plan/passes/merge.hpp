@@ -8,7 +8,7 @@
 namespace spdnn::planning {
 
 // The pass `merge`: terms of a sum that have the same stored input and the same weight w become one term of weight
-// count * w. After `twins` there are many of them: official layers of 32 terms name as few as 2 distinct neurons.
+// count * w. They are common after `twins`: official layers of 32 terms have as few as 2 distinct neurons.
 //
 // Unlike the other passes, it re-associates sums. Where sums are not negative (W >= 0, images in [0, 1]) and b <= 0,
 // the rule is the continuous function min(c, max(0, YW + b)), which does not magnify errors beyond those of YW. So the
@@ -27,7 +27,7 @@ namespace spdnn::planning {
 // Images that have neither died nor saturated by then cannot be decided, and are run again in the given order. They are
 // few, and `merge` pays in the first layers, through which all images go.
 
-/// Why the plan cannot be merged: a sentence, empty where it can.
+/// The reason why the plan cannot be merged, or empty.
 std::string reason_against_merge(const Plan& plan);
 
 /// The matrix in which each row has its equal terms added up, ascending by input; count * w is rounded to fp32. A row

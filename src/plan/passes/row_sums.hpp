@@ -4,7 +4,7 @@
 
 namespace spdnn::planning {
 
-/// What the weights of one row add up to.
+/// The sum of the weights of one row.
 struct RowSum {
   double sum = 0;
   double absolute = 0;  ///< the sum of their absolute values

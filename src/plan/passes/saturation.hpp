@@ -7,7 +7,7 @@
 
 namespace spdnn::planning {
 
-// Certificates: the layers from which on a row of zeros, or a row at the cap, provably stays as it is.
+// Certificates: the layers from which on a row of zeros, or a row at the cap, provably does not change.
 //
 // dead_from. A row of zeros gives sums of 0. By the rule non_zeros no bias is added, so zeros always come out. By the
 // rule everywhere the neuron becomes max(0, bias), with or without inputs, which is zero exactly when the bias is <= 0.
@@ -30,17 +30,17 @@ bool zeros_stay(const Layer& layer, BiasRule rule);
 /// Whether rows at the cap that enter the layer come out at the cap. Cost: one pass over the weights, or over the
 /// degrees where weights are uniform.
 bool caps_stay(const Layer& layer, BiasRule rule, double cap);
-/// The first layer from which on all layers have the property; their number where the last has it not.
+/// The first layer from which on all layers have the property; the number of layers if the last lacks it.
 Index from_which_on(const std::vector<std::uint8_t>& has_property);
 
-/// See Plan::dead_from; layers.size() where nothing is certified. Cost: one pass over the biases.
+/// See Plan::dead_from; layers.size() if nothing is certified. Cost: one pass over the biases.
 Index dead_from(const std::vector<Layer>& layers, BiasRule rule);
 
 /// Whether rows can be certified to stay at this cap: it is a normal fp32 number.
 bool certifiable_cap(double cap);
 
-/// See Plan::saturated_from; layers.size() where nothing is certified. The cap must be certifiable. Cost: one pass over
-/// the weights, or over the degrees where weights are uniform; in a layer that fails, up to the first row that does.
+/// See Plan::saturated_from; layers.size() if nothing is certified. The cap must be certifiable. Cost: one pass over
+/// the weights, or over the degrees if weights are uniform; in a layer that fails, up to the first row that does.
 Index saturated_from(const std::vector<Layer>& layers, BiasRule rule, double cap);
 
 }  // namespace spdnn::planning

@@ -32,8 +32,8 @@ Array<Index> first_equal_rows(const Layer& layer, std::uint64_t hash_mask = ~std
 /// The same for each of several layers, on all cores.
 std::vector<Array<Index>> first_equal_rows(std::span<const Layer> layers);
 
-/// Finds the equal rows of several layers as the function above does, perhaps on a device. An empty TwinFinder stands
-/// for that function.
+/// Finds the equal rows of several layers as the function above does, perhaps on a device. An empty TwinFinder means
+/// that function.
 using TwinFinder = std::function<std::vector<Array<Index>>(std::span<const Layer>)>;
 
 }  // namespace spdnn::planning

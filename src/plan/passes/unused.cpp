@@ -46,7 +46,7 @@ std::vector<std::uint8_t> read_inputs(const CsrMatrix& weights) {
     end = std::min(entries, std::max<Offset>(2 * begin, 8 * Offset{weights.cols}));
     parallel_ranges(end - begin, useful_pieces(end - begin), [&](auto, auto from, auto to) {
       for (Offset k = begin + from; k < begin + to; ++k) {
-        // Storing only what is new keeps the cache lines of the flags shared among the threads.
+        // Storing only changed flags keeps their cache lines shared among the threads.
         const std::atomic_ref flag(read[weights.indices[k]]);
         if (flag.load(std::memory_order_relaxed) == 0) flag.store(1, std::memory_order_relaxed);
       }

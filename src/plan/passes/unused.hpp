@@ -34,7 +34,8 @@ namespace spdnn::planning {
 /// with an always-zero input must have been removed. Cost: each row's weights up to the first positive one.
 std::vector<std::uint8_t> always_zero(const Layer& layer, BiasRule rule, bool inputs_non_negative);
 
-/// Which inputs are read by some row: one flag per input. Cost: the indices up to where the last input turns up.
+/// Which inputs are read by some row: one flag per input. Cost: the indices up to the first occurrence of the last new
+/// input.
 std::vector<std::uint8_t> read_inputs(const CsrMatrix& weights);
 
 }  // namespace spdnn::planning
