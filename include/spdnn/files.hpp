@@ -17,7 +17,7 @@ namespace spdnn {
 
 using Path = std::filesystem::path;
 
-/// The forms a network or an image set has on disk; a path's form follows from what it is.
+/// The forms of networks and image sets on disk; the path determines the form.
 enum class Form { tsv, tsv_gz, matrix_market, packed };
 
 /// From the name's ending: .tsv, .tsv.gz, .mtx, .spdnn. DataError for any other.
@@ -26,8 +26,8 @@ Form form_of(const Path& path);
 /// For the user, of a file that was read: that it is empty, or that it may be cut off.
 using FileNotes = std::vector<std::string>;
 
-/// What the caller knows about a network on disk. What is not given is taken from file names, headers or the packed
-/// file. DataError where what is given contradicts the files.
+/// The caller's knowledge about a network on disk. Missing fields are taken from file names, headers or the packed
+/// file. DataError if a field contradicts the files.
 struct NetworkRequest {
   /// Empty: detect. One number: all layers are square. Otherwise: the inputs of layer 1, then the outputs of each
   /// layer.
@@ -49,14 +49,14 @@ struct NetworkFile {
 };
 NetworkFile read_network(const Path& path, const NetworkRequest& request);
 
-/// Reads sparse-images-N.tsv[.gz], .mtx or packed images. Where `images` is given, larger ids are an error, and images
-/// without non-zeros at the end are kept; otherwise the largest id is the number of images. Notes are added to `notes`.
+/// Reads sparse-images-N.tsv[.gz], .mtx or packed images. If `images` is given, larger ids are an error, and trailing
+/// empty images are kept; otherwise the largest id is the number of images. Notes are added to `notes`.
 ImageSet read_images(const Path& path, std::optional<Index> neurons, std::optional<Index> images,
                      FileNotes* notes = nullptr);
 Categories read_categories(const Path& path, FileNotes* notes = nullptr);
 /// Reads a model: .onnx, .tflite, .spdnn, or .safetensors with architecture.json beside it. `shape` is the shape of its
-/// input, where the file leaves it open or has another. DataError, naming node and attribute, if the file is invalid or
-/// needs what is not supported; UsageError if the shape does not fit.
+/// input, if the file leaves it open or has another. DataError, naming node and attribute, if the file is invalid or
+/// not supported; UsageError if the shape does not fit.
 Model read_model(const Path& path, const std::optional<Shape>& shape = std::nullopt);
 
 /// Every output appears whole or not at all; see atomic_file.hpp, and directory/replacement.hpp for layers in text

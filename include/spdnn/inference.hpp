@@ -17,7 +17,7 @@
 
 namespace spdnn {
 
-/// The upper bound of activations, where there is one.
+/// The upper bound of activations, if there is one.
 struct Cap {
   std::optional<double> value;
 };
@@ -45,7 +45,7 @@ struct ImageSpec {
 /// The truth for the categories, besides the official list of an official problem.
 struct TruthSpec {
   std::string path;                ///< a file of the true categories; empty: none
-  std::optional<Categories> list;  ///< the true categories themselves, in place of a file
+  std::optional<Categories> list;  ///< the true categories, in place of a file
   Index sample = 0;                ///< number of images that the reference engine recomputes
   bool everything = false;         ///< recompute all images
 };

@@ -162,11 +162,11 @@ struct Node {
   ValueId output = 0;
 };
 
-/// What nodes read and write: an input of the model, the output of one node, or a constant.
+/// A value that nodes read or write: an input of the model, the output of one node, or a constant.
 struct Value {
   std::string name;
   Shape shape;                     ///< known for all values once infer_shapes() is through
-  std::optional<Tensor> constant;  ///< where it is one
+  std::optional<Tensor> constant;  ///< if it is one
 };
 
 /// A program that a model was compiled into, for one number of images on one machine, stored with it in a packed file.
@@ -182,16 +182,16 @@ struct Model {
   std::vector<Node> nodes;  ///< each after those whose outputs it reads
   std::vector<ValueId> inputs;
   std::vector<ValueId> outputs;
-  /// Engines run it in the place of one compiled anew, where it is of the same model as they are to run, and made for
-  /// the same machine, build, threads and number of images. It changes no result.
+  /// Engines run it instead of compiling one, if it was made from the same model, for the same machine, build, threads
+  /// and number of images. Results do not depend on it.
   std::optional<StoredProgram> program{};
 
   /// Throws std::invalid_argument, naming the node, where ids, orders of nodes, arrays or shapes do not fit together.
   void validate() const;
 };
 
-/// Fills the shapes of all values from those of the inputs, which have one each; kBatchExtent may stand on axis 0.
-/// Throws UsageError, naming the node, where an operation does not take its inputs' shapes.
+/// Fills the shapes of all values from those of the inputs, which have one each; axis 0 may be kBatchExtent. Throws
+/// UsageError, naming the node, if an operation does not support its inputs' shapes.
 void infer_shapes(Model& model);
 /// The shape that an operation makes of those of its inputs.
 Shape output_shape(const Operation& operation, const std::vector<Shape>& inputs);

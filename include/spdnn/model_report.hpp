@@ -24,7 +24,7 @@ struct MultiplyAdds {
 struct Accuracy {
   Index images = 0;
   Index correct = 0;               ///< the largest logit is the label's
-  Index classes = 0;               ///< k of top-k: 5, or 1 where there are no more than 5 classes
+  Index classes = 0;               ///< k of top-k: 5, or 1 for at most 5 classes
   Index among = 0;                 ///< the label's logit is among the k largest
   std::optional<double> at_least;  ///< the required accuracy, 0 to 1
 
@@ -43,8 +43,8 @@ struct NearTie {
 /// Logits compared with others: within the proven bound of fp32's errors, and within a chosen tolerance
 /// (docs/models.md).
 struct LogitCheck {
-  /// Of the largest expected logit. Engines of fp32 differ by some hundredths of it at most, where the bound of a deep
-  /// model may be as large as the logits are.
+  /// Of the largest expected logit. fp32 engines differ by at most some hundredths of it, even in deep models, whose
+  /// bound may be as large as the logits.
   static constexpr double kTolerance = 1e-4;
 
   std::string against;             ///< for people

@@ -33,7 +33,7 @@ struct Layer {
 enum class BiasRule { non_zeros, everywhere };
 
 /// A sparse network as given. For each layer, with Y (images x neurons):
-///   Z = Y W;  Z(i,j) += bias(j) where the rule says so;  Y = min(cap, max(0, Z)).
+///   Z = Y W; Z(i,j) += bias(j) according to the rule; Y = min(cap, max(0, Z)).
 /// Weights are fp32 (rounded once, at reading), biases and cap fp64.
 /// Source: Kepner et al., "Sparse Deep Neural Network Graph Challenge", HPEC 2019, section II.
 struct Network {

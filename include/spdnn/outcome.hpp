@@ -10,13 +10,13 @@
 
 namespace spdnn {
 
-/// In which activations are computed. tf32: tensor cores round factors to 11 significant bits, sums are fp32. fp16: so
-/// are activations stored between layers, and factors rounded where the variant has tensor cores multiply. bf16:
-/// factors and activations are rounded to 8 significant bits.
+/// The type in which activations are computed. tf32: tensor cores round factors to 11 significant bits, sums are fp32.
+/// fp16: so are activations stored between layers, and factors rounded where the variant has tensor cores multiply.
+/// bf16: factors and activations are rounded to 8 significant bits.
 enum class Precision { bf16, fp16, tf32, fp32, fp64 };
 /// Whether it is less exact than fp32, with whose categories a run's are compared then.
 constexpr bool below_fp32(Precision precision) { return precision != Precision::fp32 && precision != Precision::fp64; }
-/// What an engine runs on.
+/// The kind of processor on which an engine runs.
 enum class Device { cpu, cuda };
 
 std::string_view to_string(Precision precision);
@@ -34,17 +34,17 @@ struct Overflow {
 /// Everything known once the last layer has been run.
 struct Outcome {
   Categories categories;  ///< 0-based within the images that were run
-  /// Images not all-zero after each layer, those in `borderline` left out; empty where the engine does not count them.
+  /// Images not all zero after each layer, without those in `borderline`; empty if the engine does not count them.
   std::vector<std::int64_t> alive;
-  /// Images that were still computed after each layer, neither retired nor a duplicate; -1 where the engine did not
-  /// count. Empty where it never does.
+  /// Images that were still computed after each layer, neither retired nor a duplicate; -1 if the engine did not count.
+  /// Empty if it never does.
   std::vector<std::int64_t> active = {};
   /// Images retired at the cap, and images that became a duplicate of another: how many depends on which images an
   /// engine happens to compare, and may differ from run to run.
   std::int64_t saturated = 0;
   std::int64_t identical = 0;
   std::vector<Index> borderline;        ///< images for which `merge` could not decide: to be run without it
-  std::vector<Overflow> overflow = {};  ///< ascending by image; looked for only where a sum may overflow
+  std::vector<Overflow> overflow = {};  ///< ascending by image; only recorded if a sum may overflow
   /// After the last layer, images x output neurons of the given network, without zeros, in fp32; see
   /// InferenceSpec::activations. Those of an image that overflows depend on the order of summation.
   std::optional<CsrMatrix> activations = {};

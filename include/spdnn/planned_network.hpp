@@ -45,7 +45,7 @@ class PlannedNetwork {
   /// The first layer, 0-based, before which images may leave; the number of layers if there is none.
   Index dead_from() const;
   Index saturated_from() const;
-  /// Layer by layer. Cost: sorts the stored terms, and the weights where they are not uniform.
+  /// Layer by layer. Cost: sorts the stored terms, and the weights if they are not uniform.
   std::vector<LayerDescription> describe() const;
 
  private:

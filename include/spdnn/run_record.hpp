@@ -58,7 +58,7 @@ struct RankSpreads {
   /// Batches or tiles of images that ranks took from their node's counter; empty with fixed shares.
   std::optional<Spread> taken{};
   int slowest = 0;             ///< the rank with the longest infer
-  std::string slowest_host{};  ///< where it ran
+  std::string slowest_host{};  ///< the machine of the run
 
   /// The longest infer as a multiple of the median; empty if the median is 0, as on more ranks than images.
   std::optional<double> slowest_over_median() const;

@@ -29,7 +29,7 @@ bool is_whole(DataType type);
 struct Values {
   DataType type = DataType::f32;
   std::size_t count = 0;  ///< of values
-  /// Little-endian numbers without gaps: the values, or the codebook where there are codes.
+  /// Little-endian numbers without gaps: the values, or the codebook if there are codes.
   Array<std::byte> bytes;
   /// 0: no palette; otherwise 1, 2, 4, 8 or 16 bits that are each value's index in the codebook.
   int code_bits = 0;

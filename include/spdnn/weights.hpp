@@ -40,21 +40,21 @@ struct TypedMatrix {
   /// The values that its pattern needs.
   Offset needed_values() const;
   std::size_t bytes() const;
-  /// Throws std::invalid_argument, naming row and group where one is wrong, where the arrays do not make a matrix.
+  /// Throws std::invalid_argument, naming a wrong row and group, if the arrays do not form a matrix.
   void validate() const;
 };
 
 /// The values that are not zero, as fp32; columns ascend. The matrix must be valid.
 CsrMatrix decoded(const TypedMatrix& matrix);
 
-/// The matrix with the pattern and the type, and scale 1. std::invalid_argument, naming the row, where that would not
-/// be the same matrix: the type does not have a value, or more than two of four inputs have one.
+/// The matrix with the pattern and the type, and scale 1. std::invalid_argument, naming the row, if that would change
+/// the matrix: the type does not have a value, or more than two of four inputs have one.
 TypedMatrix typed_matrix(const CsrMatrix& matrix, Pattern pattern, DataType type, Index taps = 1);
 /// The same values as a palette, with the fewest bits. std::invalid_argument where more than 65536 are different.
 TypedMatrix with_palette(TypedMatrix matrix);
 
 /// The weights of a node in the form that they were given in: an fp32 CSR matrix, or a TypedMatrix. Every engine and
-/// the reference compute with csr(), so that a form changes no result. Copies share what they hold.
+/// the reference compute with csr(), so results do not depend on the form. Copies share their data.
 class Weights {
  public:
   Weights() = default;
@@ -67,9 +67,9 @@ class Weights {
   const CsrMatrix& csr() const;
   operator const CsrMatrix&() const { return csr(); }  // NOLINT(google-explicit-constructor): a view of itself
   const CsrMatrix* operator->() const { return &csr(); }
-  /// nullptr where the form is an fp32 CSR matrix.
+  /// nullptr if the form is an fp32 CSR matrix.
   const TypedMatrix* typed() const;
-  /// Of the form that was given, without what csr() keeps.
+  /// Bytes of the given form, without the matrix that csr() caches.
   std::size_t bytes() const { return typed() == nullptr ? csr_.bytes() : typed()->bytes(); }
   /// As inspect shows it: `csr f32`, `dense f16`, `2:4 i8`, `csr f32 palette of 16`.
   std::string form() const;

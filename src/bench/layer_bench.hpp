@@ -19,16 +19,16 @@ struct LayerBench {
   double seconds = 2;  ///< no trial begins later; a first run that takes as long is the only one
 };
 
-/// What all variants are timed on.
+/// The problem on which all variants are timed.
 struct LayerProblem {
   Plan plan;
   ImageSet images;
 };
 
 struct LayerTiming {
-  Index images = 0;       ///< that were computed
-  int trials = 0;         ///< that there was time for
-  Spread seconds;         ///< one layer, its share of making the images ready included
+  Index images = 0;       ///< computed
+  int trials = 0;         ///< completed in the time
+  Spread seconds;         ///< of one layer, including its share of preparing the images
   double edges = 0;       ///< images x edges of one layer
   std::size_t bytes = 0;  ///< least traffic of one layer: weights once, activations of each image read and written once
 };
@@ -36,7 +36,7 @@ struct LayerTiming {
 /// The network and the images, `alive` of them.
 LayerProblem make_problem(const LayerBench& bench);
 
-/// Times `variant` under --reduce dead. Throws what the engine throws: UsageError where it does not take the layers.
+/// Times `variant` with --reduce dead. Throws the engine's exceptions: UsageError if it does not support the layers.
 LayerTiming time_layers(const Variant& variant, const LayerBench& bench, const LayerProblem& problem,
                         const EngineOptions& options);
 

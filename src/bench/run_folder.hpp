@@ -14,8 +14,8 @@ namespace spdnn::bench {
 /// A temporary directory for the runs of a benchmark: their images, lines and messages. It is removed at the end.
 class RunFolder {
  public:
-  /// Created in the directory `scratch`, which is made if it is missing; `name` stands for it in messages about its
-  /// files. DataError about `scratch` on failure.
+  /// Created in the directory `scratch`, which is made if it is missing; messages about its files use `name` in place
+  /// of the path. DataError about `scratch` on failure.
   RunFolder(const std::filesystem::path& scratch, const char* name);
 
   std::filesystem::path file(const char* name) const { return folder_.path() / name; }

@@ -8,7 +8,7 @@
 
 namespace spdnn {
 
-/// Where a rank stands in its job: one process among those that a launcher such as mpirun or srun has started together.
+/// A rank's position in its job, whose processes a launcher such as mpirun or srun has started together.
 struct RankPlace {
   int rank = 0;
   int ranks = 1;

@@ -1,7 +1,7 @@
 #pragma once
 
-// Which parts the types have that ranks send one another; see parcel.hpp. The two-way ones take a value that is const
-// where it is taken apart.
+// The fields of the types that ranks exchange; see parcel.hpp. Functions for both directions take a value that is const
+// for packing.
 
 #include "core/types/plan.hpp"
 #include "spdnn/images.hpp"

@@ -101,13 +101,13 @@ std::string file_of(const std::string& name) { return fmt::format("spdnn-{}.so",
 
 const SpdnnMpiFunctions* open(const std::filesystem::path& path, std::string& why_not) {
   using Get = const SpdnnMpiFunctions* (*)();
-  // MPI libraries load parts of their own, which look for the library's names among the global ones.
+  // MPI libraries load plug-ins, which need the library's symbols to be global.
   const auto get = reinterpret_cast<Get>(plugin_function(path, "spdnn_mpi_functions_4", RTLD_GLOBAL, why_not));
   return get == nullptr ? nullptr : get();
 }
 
-/// The launcher's own library first, which where it is MPICH has a name of its own on Debian; `mpi`, of a machine with
-/// one library only, serves any launcher.
+/// The launcher's library first (MPICH's has another name on Debian), then `mpi`, the plug-in of a machine with one
+/// library, which serves any launcher.
 const SpdnnMpiFunctions& functions_for(Launch::By launcher) {
   const std::string own = launcher == Launch::By::mpich ? "mpich" : "openmpi";
   std::string why_not;

@@ -14,16 +14,14 @@ namespace spdnn {
 /// has failed: a rank that ends without it ends the job.
 std::unique_ptr<Communicator> join(const Launch& launch = this_launch());
 
-/// The MPI libraries that this program can use, by the names of its shared objects for them: `mpich openmpi`; empty
-/// where there is none.
+/// The MPI libraries that this program supports, by the names of its plug-ins: `mpich openmpi`; empty if there is none.
 std::string mpi_libraries();
 
-/// Whether the MPI library is starting: some end the program where they cannot.
+/// Whether the MPI library is starting: some end the program if they fail to start.
 bool is_joining() noexcept;
 
-/// Ends all ranks with this exit code, as far as the MPI library can, or before this process has joined it, the
-/// launcher; returns where they cannot. The caller then ends itself, which ends the job. To be called once, after the
-/// message is printed.
+/// Ends all ranks with this exit code by the MPI library or, before this process has joined, by the launcher; returns
+/// if they cannot. The caller then ends, which ends the job. Call once, after printing the message.
 void end_job(int code) noexcept;
 
 }  // namespace spdnn

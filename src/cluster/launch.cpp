@@ -8,8 +8,7 @@ namespace spdnn {
 
 namespace {
 
-/// The variables of a launcher with the rank, the number of ranks and that of the ranks on this node; null where it
-/// does not say.
+/// A launcher's variables for the rank, the number of ranks and the number of ranks on this node; null if it sets none.
 struct Variables {
   const char* rank;
   const char* ranks;

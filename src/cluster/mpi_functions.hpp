@@ -3,9 +3,9 @@
 #include <cstddef>
 #include <cstdint>
 
-// What spdnn asks of MPI, as plain C functions: src/cluster/mpi_plugin.cpp is compiled by the compiler wrapper of one
-// MPI library into a shared object of its own, which the program opens where a launcher has started several ranks. So
-// one program runs without MPI, and with any MPI library that it was built for.
+// The plain C interface between spdnn and MPI: each MPI library's compiler wrapper compiles src/cluster/mpi_plugin.cpp
+// into a shared object, which the program opens if a launcher has started several ranks. So one program runs without
+// MPI, and with any MPI library for which it was built.
 
 extern "C" {
 

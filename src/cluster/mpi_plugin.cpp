@@ -20,18 +20,18 @@ std::array<MPI_Comm, 3> groups{MPI_COMM_NULL, MPI_COMM_NULL, MPI_COMM_NULL};
 constexpr uint64_t kMostBytes = uint64_t{1} << 30;  ///< of one call: MPI counts in int
 /// Of all ranks in one call to gather, beyond which the root needs this much memory beside the result.
 constexpr uint64_t kMostGathered = uint64_t{1} << 25;
-constexpr uint64_t kFewBytes = 4096;  ///< of a call: it ends at once when all have come to it
+constexpr uint64_t kFewBytes = 4096;  ///< of a call: it ends as soon as all have reached it
 constexpr int kTag = 1;
 
 double now() { return MPI_Wtime(); }
 
-/// What is waited for: a message of some bytes may come late, as ranks wait for the root to read and plan; a long one,
-/// once it has begun, gets on only while it is looked at.
+/// The kind of wait: a short message may come late, because ranks wait for the root to read and plan; a long one
+/// progresses only while MPI is polled.
 enum class Message { some_bytes, long_one };
 
-/// Waits for calls to end. At first it looks again and again, which keeps short waits short, and gives way each time:
-/// where there are more ranks than processors, those wait for one another. Then it naps, the longer the longer it has
-/// waited, so that ranks that wait take next to no time from those that work.
+/// Waits for calls to end. First it polls continuously, which keeps short waits short, and yields each time, for the
+/// case of more ranks than processors. Then it sleeps between polls, for longer and longer times, so that waiting ranks
+/// take little processor time from working ones.
 int wait_for(MPI_Request* requests, int count = 1, Message message = Message::some_bytes) {
   constexpr double kBusySeconds = 0.002;
   constexpr double kShortestNap = 50e-6;
@@ -68,9 +68,9 @@ int in_parts(Byte* data, uint64_t bytes, const Begin& begin) {
   return MPI_SUCCESS;
 }
 
-/// The groups of the ranks of a node, and of their leaders. Where there is one node, they are there already: to make
-/// them is several exchanges among all ranks, in which MPICH's turn round and round: with 64 of them on two processors,
-/// that takes twice as long as MPI's own start.
+/// The communicators of a node's ranks, and of the nodes' leaders. With a single node these exist already: making them
+/// takes several exchanges among all ranks, in which MPICH's ranks spin: with 64 of them on two processors, that takes
+/// twice as long as MPI's start.
 int make_groups(bool one_node, SpdnnMpiPlace* place) {
   MPI_Comm& node = groups[kSpdnnMpiNode];
   if (one_node) {
@@ -186,7 +186,7 @@ int begin_all(Byte* data, const uint64_t* sizes, std::vector<MPI_Request>& reque
   return MPI_SUCCESS;
 }
 
-/// Messages, and not MPI_Alltoallv, which counts in int what a rank gets from all others together.
+/// Messages instead of MPI_Alltoallv, whose int counts limit the bytes that a rank gets from all others together.
 int exchange(const void* out, const uint64_t* out_sizes, void* in, const uint64_t* in_sizes) {
   std::vector<MPI_Request> requests;
   const auto receive = [](char* part, int count, int from, MPI_Request* request) {
@@ -202,8 +202,9 @@ int exchange(const void* out, const uint64_t* out_sizes, void* in, const uint64_
 
 int finish() { return MPI_Finalize(); }
 
-/// OpenMPI's MPI_Abort lets mpirun crash or hang now and then, while the end of a rank ends its job soundly (4.1.4: 5
-/// of 20 runs against 0 of 15). MPICH's is sound, but its launcher drops what it has not passed on yet of the message.
+/// OpenMPI's MPI_Abort sometimes makes mpirun crash or hang, while the end of a rank ends its job reliably (4.1.4: 5 of
+/// 20 runs against 0 of 15). MPICH's is reliable, but its launcher drops the part of the message that it has not yet
+/// forwarded.
 void end_job(int code) {
 #ifndef OPEN_MPI
   constexpr timespec kToPassOn{0, 200'000'000};

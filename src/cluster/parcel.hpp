@@ -32,7 +32,7 @@ struct Parcel {
   std::size_t array_bytes = 0;                     ///< with the gaps
 };
 
-/// Where the next array begins.
+/// The offset of the next array.
 constexpr std::size_t aligned_in_parcel(std::size_t bytes) {
   return (bytes + Parcel::kAlignment - 1) / Parcel::kAlignment * Parcel::kAlignment;
 }
@@ -101,7 +101,7 @@ class Packer {
   }
 
   Parcel& parcel_;
-  std::map<std::pair<const void*, std::size_t>, std::size_t> places_;  ///< of arrays: where they begin
+  std::map<std::pair<const void*, std::size_t>, std::size_t> places_;  ///< the offsets of arrays
 };
 
 class Unpacker {

@@ -27,7 +27,8 @@ inline ImageRange images_of_rank(Index images, int rank, int ranks) {
 
 inline constexpr Index kDealtBlock = 32;  ///< images of a tile of the CPU's engine, and of a warp
 
-/// How many consecutive images go to one rank: kDealtBlock, or fewer where that makes less than 16 blocks for each.
+/// The number of consecutive images dealt to one rank: kDealtBlock, or fewer if that makes less than 16 blocks for
+/// each.
 inline Index dealt_block(Index images, int ranks) {
   return std::clamp<Index>(images / (static_cast<Index>(ranks) * 16), 1, kDealtBlock);
 }

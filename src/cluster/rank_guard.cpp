@@ -31,8 +31,8 @@ void pass_on(int signal) { ::kill(child, signal); }
   ::_exit(128 + signal);
 }
 
-/// Where the launcher has ended, this process ends too, and with it the child: ranks that have joined one another end
-/// by themselves then, but one that is still on its way may not.
+/// If the launcher has ended, this process ends too, and with it the child: joined ranks would then end anyway, but a
+/// rank that is still joining might not.
 int status_of_child(const sigset_t& child_ended, pid_t launcher, int failed) {
   constexpr timespec kLook{1, 0};
   int status = 0;
@@ -86,7 +86,7 @@ void guard_rank(int failed) {
     ::sigprocmask(SIG_BLOCK, &child_ended, nullptr);
     end_like_child(status_of_child(child_ended, launcher, failed), failed);
   }
-  // A child goes on, and so does a process that the system gives no child.
+  // The child continues, and so does the process itself if the system refuses a child.
 }
 
 }  // namespace spdnn

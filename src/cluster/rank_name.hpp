@@ -8,9 +8,8 @@ const char* rank_name() noexcept;
 /// Sets the numbers once MPI is initialised.
 void name_rank(int rank, int ranks) noexcept;
 
-/// Whether this rank reports an error at once. Until report_errors_at_once(), which is to be called when the ranks have
-/// joined and the command line is found to be in order, all of them meet the same errors as a rule, and rank 0 reports
-/// them.
+/// Whether this rank reports errors immediately. Before report_errors_at_once(), to be called when the ranks have
+/// joined and the command line is valid, all ranks usually have the same errors, and rank 0 reports them.
 bool reports_errors_at_once() noexcept;
 void report_errors_at_once() noexcept;
 

@@ -23,7 +23,7 @@ namespace {
 
 using Group = Communicator::Group;
 
-/// Null where the system refuses.
+/// Null if the system refuses.
 std::shared_ptr<std::byte> mapped(int file, std::size_t bytes) {
   void* const start = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
   if (start == MAP_FAILED) return nullptr;
@@ -31,15 +31,15 @@ std::shared_ptr<std::byte> mapped(int file, std::size_t bytes) {
   return {static_cast<std::byte*>(start), [bytes](std::byte* memory) { ::munmap(memory, bytes); }};
 }
 
-/// A file in memory; none where the system refuses.
+/// A file in memory; none if the system refuses.
 Descriptor new_file(std::size_t bytes) {
   Descriptor file(::memfd_create("spdnn", MFD_CLOEXEC));
   if (!file || ::ftruncate(file.get(), static_cast<off_t>(bytes)) != 0) return {};
   return file;
 }
 
-/// Where the leader has its file, and which one that is: in a container of its own, a rank finds another process under
-/// the leader's number, and another file.
+/// The leader's process, descriptor and inode: in a separate container, a rank finds another process under the leader's
+/// number, and another file.
 struct FileOfLeader {
   long process = 0;
   long descriptor = -1;  ///< -1: there is no file

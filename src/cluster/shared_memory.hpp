@@ -9,17 +9,16 @@
 
 namespace spdnn {
 
-/// Memory that the ranks of a node have together. The leader makes it; what one rank has written, the others may read
-/// once they have waited for it. It has no name in any file system, so that nothing is left of it however the ranks
-/// end.
+/// Memory shared by the ranks of a node. The leader creates it; other ranks may read a rank's data after synchronising
+/// with it. It has no name in a file system, so nothing remains however the ranks end.
 class SharedMemory {
  public:
-  /// All ranks of the job make one together. Where a rank cannot reach the leader's memory, as when each rank has a
-  /// container of its own, all have memory of their own instead, and is_shared() is false.
+  /// All ranks of the job call it together. If a rank cannot reach the leader's memory, for instance in separate
+  /// containers, each rank has private memory instead, and is_shared() is false.
   SharedMemory(Communicator& ranks, std::size_t bytes);
 
   std::byte* data() const { return memory_.get(); }
-  /// Bytes and the place where they begin.
+  /// Bytes and their offset.
   struct Piece {
     std::size_t begin = 0;
     std::span<const std::byte> bytes;
@@ -29,7 +28,7 @@ class SharedMemory {
   /// never touched is up to twice as fast as to copy through the mapping, which the system extends page by page;
   /// several copy through the mapping all the same, because writers of a file wait for one another.
   void write(std::span<const Piece> pieces);
-  /// Maps what the leader has written, in one go.
+  /// Maps the leader's data as a whole.
   void fetch() const;
   bool is_shared() const { return shared_; }
   /// Keeps the memory for as long as it is held.

@@ -72,7 +72,7 @@ class Mover {
   std::map<std::pair<const void*, std::size_t>, std::size_t> places_;
 };
 
-/// What is sent of a plan beside its arrays.
+/// The parts of a plan that are sent besides its arrays.
 struct Described {
   std::vector<std::byte> description;
   std::size_t array_bytes = 0;

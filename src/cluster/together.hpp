@@ -11,7 +11,7 @@ namespace spdnn {
 /// another.
 struct RanksFailed : DeviceError {
   explicit RanksFailed(std::exception_ptr mine) : DeviceError("another rank failed"), own(std::move(mine)) {}
-  std::exception_ptr own;  ///< what this rank's work threw; null where it is others' that failed
+  std::exception_ptr own;  ///< the exception of this rank's work; null if another rank failed
 };
 
 /// Does work without communication between ranks, then waits for the others. Throws RanksFailed if the work throws on

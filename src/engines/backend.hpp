@@ -16,8 +16,7 @@ struct DeviceNames {
   std::string id;  ///< the same for all processes that use this device, and for no other device
 };
 
-/// What one kind of device can be asked, whichever variant runs on it; see engines/devices.hpp, which is how the
-/// program asks.
+/// Queries about one kind of device, for all variants on it; the program calls them through engines/devices.hpp.
 struct Backend {
   int (*count)();
   std::string (*why_unusable)(int ordinal);

@@ -21,15 +21,15 @@ class Refusals {
   std::vector<std::pair<std::string, std::string>> all_;  ///< names, and their reason
 };
 
-/// The variant for `--variant auto`: the first that takes the work and calls itself preferred, else the first that
-/// takes it; null where none does.
+/// The variant for `--variant auto`: the first that supports the work and is preferred, else the first that supports
+/// it; null if none does.
 template <class Kind>
 struct FirstThatTakes {
   const Kind* variant = nullptr;
   bool is_fast = false;  ///< preferred
-  Refusals refusals;     ///< of the variants before it; where it is not fast, of all
+  Refusals refusals;     ///< of the variants before it; if it is not fast, of all
 };
-/// `support` gives what a variant says of the work.
+/// `support` returns a variant's Support for the work.
 template <class Kind, class Ask>
 FirstThatTakes<Kind> first_that_takes(const std::vector<const Kind*>& usable, Ask&& support) {
   FirstThatTakes<Kind> first;
@@ -52,7 +52,7 @@ template <class Kind>
 bool computes_in(const Kind& variant, Precision precision) {
   return std::find(variant.precisions.begin(), variant.precisions.end(), precision) != variant.precisions.end();
 }
-/// `wanted`, or the variant's first where it does not compute in that.
+/// `wanted`, or the variant's first precision if it does not support `wanted`.
 template <class Kind>
 Precision precision_near(const Kind& variant, Precision wanted) {
   return computes_in(variant, wanted) ? wanted : variant.precisions.front();
@@ -63,8 +63,8 @@ struct VariantChoice {
   std::string why;  ///< one sentence for people
 };
 
-/// The variant for a plan, out of those that can run here (the caller leaves out variants whose device is absent).
-/// Variants that do not compute in options.precision are asked for their own. UsageError where none takes the run.
+/// The variant for a plan, out of those that can run here (the caller excludes variants whose device is absent).
+/// Variants that do not support options.precision are considered with their first. UsageError if none supports the run.
 VariantChoice choose_variant(const Plan& plan, const BatchInfo& batch, const EngineOptions& options,
                              const std::vector<const Variant*>& usable);
 

@@ -9,7 +9,7 @@
 
 namespace spdnn {
 
-/// Why variants of `device` cannot run here: one line that says what would help; empty where they can.
+/// The reason why variants of `device` cannot run here, with a remedy, in one line; empty if they can.
 std::string why_unusable(Device device, int ordinal = 0);
 
 /// Devices of this kind that the process can see.
@@ -22,10 +22,10 @@ DeviceNames device_names(Device device, int ordinal = 0);
 /// context, memory pool and page-locked buffers. Throws nothing: a device that cannot be used says so to its users.
 double start_up(Device device, int ordinal = 0);
 
-/// Returns when the device has done all that this process has queued on it; at once on the CPU.
+/// Waits until the device has finished all work that this process has queued; immediate on the CPU.
 void wait_for(Device device, int ordinal = 0);
 
-/// What finds twins for the planner on a device; empty for the CPU, which the planner knows itself.
+/// The planner's search for twins on a device; empty for the CPU, for which the planner has its own.
 planning::TwinFinder twin_finder(Device device, int ordinal = 0);
 
 /// Bytes that an engine may take on its device now, besides what the plan and the images already hold: on the host,

@@ -23,7 +23,7 @@ struct EngineOptions {
   std::size_t device_memory = 0;  ///< limit of an engine on its CUDA device in bytes; 0: all free memory
   int sharers = 1;                ///< processes that share the device's memory evenly, including this one
   bool in_steps = false;          ///< advance() may be called for a few layers at a time
-  bool may_overflow = false;      ///< sums may exceed the precision: the engine records where they do
+  bool may_overflow = false;      ///< sums may exceed the precision: the engine records images and layers
   /// Called repeatedly by engines on the CPU, on the thread that loaded the images; once it returns true, advance()
   /// throws Cancelled. May be empty.
   std::function<bool()> cancelled = {};

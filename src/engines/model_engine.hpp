@@ -57,8 +57,8 @@ class ModelEngine {
   /// prove all others finite (model/graph/magnitudes.hpp), so that a node with values above 1e24 may be named
   /// needlessly. Empty if every number was finite. Valid when outputs() is.
   virtual std::optional<Index> overflow() const = 0;
-  /// Seconds by node since the last reset() or load(). The time of fused nodes counts for the node that they are fused
-  /// into, and is 0 for themselves. Empty without options.profile, or if the engine cannot time single nodes.
+  /// Seconds by node since the last reset() or load(). The time of fused nodes counts for the node into which they are
+  /// fused; their own is 0. Empty without options.profile, or if the engine cannot time single nodes.
   virtual std::vector<double> node_seconds() const { return {}; }
 };
 

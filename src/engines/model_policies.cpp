@@ -1,5 +1,5 @@
-// The variants conv_dense and sparse_linear: programs of kernels of the CPU. A variant is a policy: which of the
-// families of kernels.def may be offered.
+// The variants conv_dense and sparse_linear: programs of kernels of the CPU. A variant is a policy: the families of
+// kernels.def that it allows.
 
 #include <fmt/format.h>
 
@@ -78,7 +78,7 @@ std::unique_ptr<ModelEngine> make_conv_dense(std::shared_ptr<const Model> model,
   return make_of_policy(std::move(model), options, false);
 }
 
-/// Preferred where there is a linear node that is sparse enough.
+/// Preferred if there is a linear node that is sparse enough.
 Support support_sparse_linear(const Model& model, const ModelEngineOptions& options) {
   return support_of_policy("sparse_linear", model, options, true);
 }

@@ -2,7 +2,7 @@
 
 #include "engines/model_engine.hpp"
 
-// What a line of src/engines/model_variants.def becomes; see engines/variant_lines.hpp.
+// The expansions of a line of src/engines/model_variants.def; see engines/variant_lines.hpp.
 
 /// The declarations of the two functions that a variant consists of, in namespace spdnn.
 #define SPDNN_DECLARE_MODEL_VARIANT(name)                                        \
@@ -15,12 +15,12 @@
 
 namespace spdnn {
 
-/// For engines: UsageError where the tensor is not the model's input with 1 to `batch` images. Returns their number, 1
-/// for a model whose input has no kBatchExtent.
+/// For engines: UsageError if the tensor is not the model's input with 1 to `batch` images. Returns their number, 1 for
+/// a model whose input has no kBatchExtent.
 Index images_of(const Model& model, const Tensor& input, Index batch);
 
-/// For engines, as a remark of their Support: adds how many of the model's weights are zero, and which of these are
-/// left out, namely those of the nodes `without_zeros`. Nothing where no weight is zero.
+/// For engines, as a remark of their Support: adds the number of the model's zero weights, and of those that are
+/// skipped, in the nodes `without_zeros`. Adds nothing if no weight is zero.
 void add_zeros_remark(const Model& model, const std::vector<Index>& without_zeros, Support& support);
 
 }  // namespace spdnn

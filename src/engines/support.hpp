@@ -23,12 +23,12 @@ struct Support {
   /// Bytes of host (CPU) or device (CUDA) memory that an engine takes besides plan (or model) and images, at most; on a
   /// device, the plan's copy there included.
   std::size_t working_bytes = 0;
-  std::vector<std::string> remarks = {};  ///< of nodes for which there was a choice: what would run, and why
+  std::vector<std::string> remarks = {};  ///< for nodes with a choice: the kernel and the reason
   std::vector<std::string> program =
       {};  ///< of models, for people: a line for each kernel that would run, after a head
 
-  /// Of models: makes the text under which that program can be stored with the model, which must still be there; null
-  /// where the variant runs no program.
+  /// For models: makes the text of the program for storing it with the model, which must still exist; null if the
+  /// variant runs no program.
   std::function<std::string()> stored_program = {};
 
   bool takes() const { return why_not.empty(); }

@@ -2,8 +2,8 @@
 
 #include "engines/engine.hpp"
 
-// What a line of a list of variants becomes, for src/engines/variants.def and for lists of tests. Whoever includes such
-// a list defines SPDNN_VARIANT(name, device, description, precisions...) as one of these.
+// Expansions of a line of a list of variants, for src/engines/variants.def and for lists of tests. Code that includes
+// such a list defines SPDNN_VARIANT(name, device, description, precisions...) as one of these.
 
 /// The declarations of the two functions that a variant consists of, in namespace spdnn.
 #define SPDNN_DECLARE_VARIANT(name)                                                               \

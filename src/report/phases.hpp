@@ -14,19 +14,19 @@ namespace spdnn {
 
 /// A line of the text report.
 std::string report_line(std::string_view key, const std::string& value);
-/// What the lines of phases add, by what ran.
+/// Additional texts of the lines of phases.
 struct PhaseRemarks {
   std::string plan{};
   std::string share{};
   std::string upload{};
 };
-/// The lines of all phases: of ranks and devices only where there are some, of uncounted trials and checkpoints only
-/// where they took time.
+/// The lines of all phases: those of ranks and devices only if there are any, those of uncounted trials and checkpoints
+/// only if they took time.
 std::string phases_text(const RunRecord& record, const PhaseRemarks& remarks);
 
 /// The text for a run on several ranks.
 std::string ranks_text(const RankSpreads& ranks);
-/// What the device did, where it was asked.
+/// The device's state, if it was recorded.
 std::string device_state_text(const DeviceState& state);
 /// The fields of a JSON line that every run has: variant, notes, precision, trials, warm_up, batch, seconds, ranks,
 /// machine, device_state, build.

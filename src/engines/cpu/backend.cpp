@@ -1,4 +1,4 @@
-// What the CPU answers as a device.
+// The CPU as a device.
 
 #include "engines/backend.hpp"
 

@@ -1,4 +1,4 @@
-// The family onednn, in a shared object that is opened by the first run that asks for it.
+// The family onednn, in a shared object that the first run that needs it opens.
 
 #include <dlfcn.h>
 #include <fmt/format.h>
@@ -23,7 +23,7 @@ struct Opened {
   std::string why_not{};
 };
 
-/// DeviceError where the plug-in and the program may have other types.
+/// DeviceError if the plug-in and the program may have different types.
 Opened open_onednn() {
   constexpr const char* kName = "spdnn_onednn.so";
   Opened opened;

@@ -160,7 +160,7 @@ class ReferenceEngine final : public InspectableEngine {
   ReadAhead layers_;
   Cancellation cancellation_;
   CsrMatrix images_;
-  std::vector<std::vector<double>> rows_;  ///< one per loaded image; retired images keep what they held last
+  std::vector<std::vector<double>> rows_;  ///< one per loaded image; retired images keep their last values
   std::vector<ImageState> states_;
   std::vector<Index> overflow_at_;  ///< by image, the first layer with a sum that is not finite
   std::vector<std::int64_t> alive_;

@@ -57,7 +57,7 @@ class ReferenceModelEngine final : public ModelEngine {
 }  // namespace
 
 Support support_conv_reference(const Model& model, const ModelEngineOptions& options) {
-  // At most: every value at once, in fp64 with its bound.
+  // An upper bound: all values together, in fp64 with their bounds.
   std::size_t bytes = 0;
   for (const Value& value : model.values)
     bytes += 2 * sizeof(double) * elements(with_batch(value.shape, options.batch)).value_or(0);

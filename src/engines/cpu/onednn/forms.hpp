@@ -30,7 +30,7 @@ Desc plain_desc(const Dims& dims, dnnl::memory::data_type type = dnnl::memory::d
 Desc any_desc(const Dims& dims, dnnl::memory::data_type type);
 
 Desc desc_of(const Shape& shape, const program::Layout& layout);
-/// Empty where the library's form is none of ours.
+/// Empty if the library's form is not one of ours.
 std::optional<program::Layout> layout_of(const Shape& shape, const Desc& desc);
 
 /// Tells forms of constants apart: all that makes two descriptors differ.

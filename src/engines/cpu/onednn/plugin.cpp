@@ -1,4 +1,4 @@
-// What the shared object exports; see engines/cpu/onednn_plugin.hpp.
+// The exports of the shared object; see engines/cpu/onednn_plugin.hpp.
 
 #include "core/system/build_info.hpp"
 #include "engines/cpu/onednn/primitive.hpp"
@@ -8,7 +8,7 @@ namespace spdnn::onednn {
 
 namespace {
 
-/// Reorders; what fills up blocks of channels becomes zero.
+/// Reorders; the padding of channel blocks becomes zero.
 class ReorderKernel final : public program::Kernel {
  public:
   std::string_view name() const override { return "onednn_reorder"; }

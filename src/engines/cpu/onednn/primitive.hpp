@@ -13,7 +13,7 @@
 
 namespace spdnn::onednn {
 
-/// What oneDNN throws as the program's errors.
+/// Converts oneDNN's exceptions to the program's errors.
 template <class Work>
 auto with_onednn_errors(const Work& work) {
   try {
@@ -52,7 +52,7 @@ Primitive primitive_of(const typename Forward::primitive_desc& desc) {
   return primitive;
 }
 
-/// A constant of the node in oneDNN's form, made of row-major fp32 values.
+/// A constant of the node in oneDNN's form, from row-major fp32 values.
 program::Constant constant_of(int part, const Desc& plain, const Desc& form,
                               std::function<std::vector<float>()> values);
 
@@ -62,7 +62,7 @@ program::Offer offer_of(const Primitive& primitive);
 /// Seconds of a pass over the operands.
 double pass_seconds(const Primitive& primitive, int threads);
 
-/// One of the family: `offers_of` makes offers of a request whose operation is one of its own.
+/// A kernel of the family: `offers_of` makes offers for requests with an operation of the kernel.
 class OnednnKernel final : public program::Kernel {
  public:
   using Offers = std::vector<program::Offer> (*)(const program::Request& request);
@@ -86,7 +86,7 @@ std::vector<program::Offer> softmax(const program::Request& request);
 std::vector<program::Offer> concat(const program::Request& request);
 std::vector<program::Offer> resize(const program::Request& request);
 
-/// oneDNN's number of a function, with its two parameters; undef where it has none that is exactly the same.
+/// oneDNN's number of a function, with its two parameters; undef if it has none with exactly the same definition.
 struct EltwiseFunction {
   dnnl::algorithm algorithm = dnnl::algorithm::undef;
   float alpha = 0;

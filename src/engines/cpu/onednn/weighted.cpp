@@ -20,7 +20,7 @@ Desc bias_desc(const std::vector<float>& bias) {
   return bias.empty() ? Desc() : plain_desc({static_cast<dnnl::memory::dim>(bias.size())});
 }
 
-/// What oneDNN would run: its forms of operands, and the primitive.
+/// oneDNN's implementation: its forms of operands, and the primitive.
 struct Implementation {
   Primitive primitive;
   Desc source;
@@ -36,7 +36,7 @@ Implementation implementation_of(const typename Forward::primitive_desc& desc) {
   return {primitive_of<Forward>(desc), desc.src_desc(), desc.weights_desc(), desc.dst_desc()};
 }
 
-/// What a step does to a result before it is stored: a function, or the addition of a value.
+/// An operation on a result before it is stored: a function, or the addition of a value.
 struct PostOperation {
   EltwiseFunction function{};
   bool adds = false;
@@ -71,13 +71,13 @@ dnnl::post_ops as_post_ops(const std::vector<PostOperation>& operations, const D
   return made;
 }
 
-/// A node with weights, as oneDNN is asked for it.
+/// A node with weights in oneDNN's terms.
 struct Weighted {
   const CsrMatrix& weights;
   const std::vector<float>& bias;
   Desc plain_weights;
   std::function<Implementation(const dnnl::primitive_attr&)> implementation_for;
-  /// The layouts of its forms of images, or of rows; empty where they have none.
+  /// The layouts of its forms of images, or of rows; empty if they have none.
   std::function<std::optional<Layout>(const Shape&, const Desc&)> layout_of;
 };
 

@@ -29,7 +29,7 @@ void store(float x, std::uint16_t* to) {
   *to = static_cast<std::uint16_t>(rounded >> 16U);
 }
 
-/// Where the elements of an image lie: at row(n, h) + channels[c] + w * column.
+/// The addresses of an image's elements: row(n, h) + channels[c] + w * column.
 struct Places {
   Places(Order order, const ImageExtents& image) : image_(image) {
     together_ = order == Order::nhwc ? image.channels : order == Order::rows ? 1 : order == Order::nchw8c ? 8 : 16;

@@ -17,7 +17,8 @@ constexpr Extent kMostPixels = 12;
 constexpr Extent kRegisters = 2;  ///< of channels of the output in a tile
 constexpr Extent kMostFilters = kRegisters * 16;
 
-/// Sums of a tile: kPixels x kRegisters registers. `sources` has, for each tap, where the channels of each pixel lie.
+/// Sums of a tile: kPixels x kRegisters registers. `sources` has, for each tap, the address of the channels of each
+/// pixel.
 template <std::size_t kBytes, Extent kPixels>
 [[gnu::always_inline]] inline void add_up_tile(const float* const* sources, Extent taps, Extent channels,
                                                const float* weights, float* sums) {
@@ -113,7 +114,7 @@ Extent blocks_of(const ConvolutionShape& shape) {
   return (shape.filters() + filters_together() - 1) / filters_together();
 }
 
-/// Where the channels of a group lie that each tap of an output's pixel reads, `stride` pointers apart.
+/// The addresses of the channels of a group that each tap of an output pixel reads, `stride` pointers apart.
 void find_sources(const ConvolutionShape& shape, const float* input, const float* zeros, Extent pixel, Extent group,
                   const float** sources, Extent stride) {
   const Extent image = pixel / shape.out.pixels();
@@ -188,7 +189,7 @@ std::size_t convolution_scratch(const ConvolutionShape& shape) { return static_c
 
 void convolve(const ConvolutionShape& shape, const float* packed, const float* bias, const float* input, float* scratch,
               float* output, const Finish& finish) {
-  std::fill_n(scratch, convolution_scratch(shape), 0.F);  // what taps outside of the image read
+  std::fill_n(scratch, convolution_scratch(shape), 0.F);  // zeros, which taps outside of the image read
   if (shape.depthwise()) return convolve_depthwise(shape, packed, bias, input, scratch, output, finish);
   const Functions& of = functions();
   const Extent together = filters_together();

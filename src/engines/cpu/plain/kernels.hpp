@@ -26,7 +26,7 @@ std::vector<program::Offer> resize(const program::Request& request);
 /// Any layout into any other (change.cpp).
 program::Offer change(const program::Change& change);
 
-/// The layout in which an input was made, where it is fp32 in `rows` or `nhwc`; otherwise `rows`.
+/// The layout of an input, if it is fp32 in `rows` or `nhwc`; otherwise `rows`.
 program::Layout simple_layout(const program::Input& input);
 
 /// The offer of a loop over memory: one pass over its inputs and its output.

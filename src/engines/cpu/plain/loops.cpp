@@ -44,7 +44,7 @@ void with_channel(const Shape& shape, bool innermost, const Work& work) {
     });
 }
 
-/// A row along the last axis, by its number: where it begins in an array that is walked with other strides.
+/// The offset of a row along the last axis, by its number, in an array with other strides.
 template <std::size_t arrays>
 std::array<Extent, arrays> row_begin(Extent row, const Shape& shape,
                                      const std::array<std::vector<Extent>, arrays>& strides) {
@@ -72,7 +72,7 @@ void with_operation(Elementwise::Kind kind, const Work& work) {
   }
 }
 
-/// What a pool makes of the elements of one window.
+/// A pool's result for the elements of one window.
 class Pooled {
  public:
   explicit Pooled(Pool::Kind kind) : kind_(kind) {}
@@ -216,7 +216,7 @@ void softmax(const Shape& shape, Index axis, const float* input, float* output) 
 }
 
 void concat(const std::vector<Shape>& shapes, Index axis, const std::vector<const float*>& inputs, float* output) {
-  Extent row = 0;  // what lies side by side in the output
+  Extent row = 0;  // adjacent in the output
   for (const Shape& shape : shapes) row += count_of(shape, axis);
   const Extent rows = count_of(shapes[0]) / std::max<Extent>(count_of(shapes[0], axis), 1);
   for_each(rows, [&](Extent number) {
@@ -263,7 +263,7 @@ void transpose(const Transpose& transpose, const Shape& from, const float* input
     walked[0].push_back(strides[axis]);
   }
   walked[1] = strides_of(to);
-  // The last two axes at once, the longer one inside: the last one may have two elements only.
+  // The last two axes together, the longer one innermost, because the last one may have only two elements.
   const std::size_t last = to.size() - 1;
   const std::size_t inner = to[last] < to[last - 1] ? last - 1 : last;
   const std::size_t outer = last + last - 1 - inner;
@@ -282,7 +282,7 @@ void pad(const Pad& pad, const Shape& from, const float* input, float* output) {
   Shape to = from;
   for (std::size_t axis = 0; axis < to.size(); ++axis) to[axis] += pad.begin[axis] + pad.end[axis];
   if (from.empty()) return void(*output = *input);
-  // The part of the input that is not cut off, and where it begins in both arrays.
+  // The part of the input that is kept, and its offsets in both arrays.
   const std::array<std::vector<Extent>, 2> strides{strides_of(from), strides_of(to)};
   Shape kept;
   std::array<Extent, 2> corners{};
@@ -335,7 +335,7 @@ void with_channels(Elementwise::Kind kind, const Channels& shape, const float* i
                    float* output) {
   const Extent blocks = (shape.channels + shape.together - 1) / shape.together;
   with_operation(kind, [&](auto operation) {
-    if (shape.together == 1) {  // rows of one element each would take longer than what is computed
+    if (shape.together == 1) {  // rows of one element would cost more than the computation
       for_each(shape.images * shape.channels, [&](Extent plane) {
         const float factor = factors[shape.of_each_image ? plane : plane % shape.channels];
         for (Extent i = plane * shape.pixels; i < (plane + 1) * shape.pixels; ++i)

@@ -27,8 +27,8 @@ void transpose(const Transpose& transpose, const Shape& from, const float* input
 void pad(const Pad& pad, const Shape& from, const float* input, float* output);
 void resize(const Resize& resize, const Shape& from, const float* input, float* output);
 
-/// Images of which `together` channels lie side by side: images x channels/together x pixels x together. All channels,
-/// where they are innermost.
+/// Images with blocks of `together` adjacent channels: images x channels/together x pixels x together. One block of all
+/// channels if they are innermost.
 struct Channels {
   Extent images = 0;
   Extent channels = 0;

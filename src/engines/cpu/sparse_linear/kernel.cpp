@@ -1,4 +1,4 @@
-// The kernel sparse_linear: linear nodes without their zeros, where that is faster.
+// The kernel sparse_linear: linear nodes that skip zeros, if that is faster.
 
 #include <algorithm>
 
@@ -16,7 +16,7 @@ namespace {
 using program::Offer;
 using program::Request;
 
-/// Functions whose results are those of oneDNN's to the last bit: of the others each is a step of its own.
+/// Functions with the same bits as oneDNN's; each of the others is a separate step.
 bool same_alone(const Request& request, Index number) {
   const auto* const activation = std::get_if<Activation>(&request.model.nodes[number].operation);
   return activation == nullptr || activation->kind != Activation::Kind::hard_swish;

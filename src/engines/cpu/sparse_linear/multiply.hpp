@@ -6,8 +6,8 @@
 
 #include "spdnn/model.hpp"
 
-// Linear nodes whose zero weights are left out: y = W x + b for CSR weights W and a matrix of rows x, on OpenMP's
-// threads, in fp32.
+// Linear nodes that skip zero weights: y = W x + b for CSR weights W and a matrix of rows x, on OpenMP's threads, in
+// fp32.
 //
 // Mapping: rows of the input are taken 16 at a time, as the lanes of one AVX-512 register, two of AVX2 or four of SSE.
 // Such a tile is first transposed, input by input, so that the factors of a weight are adjacent:

@@ -141,8 +141,8 @@ class SpmmEngine final : public InspectableEngine {
     check_launch();
   }
 
-  /// Where an item is a row: several rows in each, as far as the device still has several times the warps that it runs
-  /// at once.
+  /// If items are rows: several rows per item, as long as the device still has several times the warps that it runs
+  /// concurrently.
   Work widened(Work work, Index tiles) const {
     if (work.items != nullptr || work.shared != nullptr) return work;
     const std::size_t rows = work.item_count;
@@ -235,7 +235,7 @@ class SpmmEngine final : public InspectableEngine {
   DeviceWork work_;
   LayerSource layers_;
   ActiveRows rows_;
-  std::size_t many_warps_;  ///< four times what the multiprocessors run at once
+  std::size_t many_warps_;  ///< four times the concurrent warps of the multiprocessors
   DeviceImages images_;
   std::array<DeviceBuffer<float>, 2> buffers_;  ///< tiles of activations
   std::size_t side_ = 0;
@@ -244,7 +244,7 @@ class SpmmEngine final : public InspectableEngine {
   Index tiles_at_once_ = 1;
   Index width_ = 0;                   ///< neurons of y()
   Index next_drop_ = 1;               ///< layers done before retired rows are dropped again
-  Index next_search_ = kFirstSearch;  ///< layers done before duplicates are looked for again, where rows are dropped
+  Index next_search_ = kFirstSearch;  ///< layers between searches for duplicates, if rows are dropped
 };
 
 }  // namespace

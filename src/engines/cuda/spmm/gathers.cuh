@@ -22,7 +22,7 @@ class Gathers {
  public:
   static constexpr Index kGroup = Config::kGroup;
   static constexpr Index kAhead = Config::kGroups - 1;
-  static constexpr Index kReads = kWarp / kGroup;  ///< groups whose inputs and weights are read at once
+  static constexpr Index kReads = kWarp / kGroup;  ///< groups whose inputs and weights are in flight
 
   __device__ Gathers(const DeviceLayer& layer, const float4* y, Offset begin, Index terms, float4* places)
       : layer_(layer), y_(y), begin_(begin), terms_(terms), places_(places) {}
@@ -69,7 +69,7 @@ class Gathers {
   Index terms_;
   float4* places_;
   Index inputs_ = 0;
-  Index started_ = 0;  ///< where the next group arrives
+  Index started_ = 0;  ///< the buffer of the next group
   Index taken_ = 0;
 };
 

@@ -91,8 +91,8 @@ __device__ void sum_terms(const DeviceLayer& layer, const float4* y, const WorkI
   while (row < item.rows) finish_row();
 }
 
-/// A zero that the compiler knows nothing of. Twins' sums are equal, and it would otherwise add up only one of them:
-/// which work is left out is for the passes to say.
+/// A zero that the compiler cannot fold. Otherwise it would compute only one of several equal sums of twins, but only
+/// passes may omit work.
 __device__ inline float opaque_zero() {
   float zero = 0.0F;
 #ifdef __CUDA_ARCH__
@@ -156,7 +156,7 @@ __device__ void sum_shared(const DeviceLayer& layer, const float4* y, Index my_r
     if (is_row(r)) done(__shfl_sync(0xffffffffU, my_row, r), sums[r]);
 }
 
-/// Adds bits to the flags of four neighbouring images; where they are set already, this costs a read only.
+/// Sets bits in the flags of four neighbouring images; if they are already set, this costs only a read.
 __device__ inline void raise(std::uint32_t* flags, const std::uint32_t (&bits)[4]) {
   const uint4 seen = __ldcg(reinterpret_cast<const uint4*>(flags));
   const std::uint32_t have[4] = {seen.x, seen.y, seen.z, seen.w};

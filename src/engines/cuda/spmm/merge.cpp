@@ -1,6 +1,6 @@
 // spmm_merge: equal shares of rows and terms for each warp, whatever the lengths of the sums: short ones are bundled,
-// long ones cut. A cut sum is the sum of its pieces' sums, in order: the same on every run and in every plan, but not
-// bit for bit what spmm_rows gets. kernels.cuh has the kernels and their cost. For skewed degrees.
+// long ones split. A split sum is the sum of its pieces' sums, in order: the same in every run and every plan, but not
+// bit-identical with spmm_rows. kernels.cuh has the kernels and their cost. For skewed degrees.
 
 #include <utility>
 

@@ -1,6 +1,6 @@
 // spmm_shared: one warp for up to 16 neurons that have the same inputs in the same order, and a tile of 128 images. An
 // activation is read once for all of them, and every edge is computed, in the plan's order; weights may all differ.
-// kernels.cuh has the kernel and its cost. For networks whose weights stand in blocks, as the official ones do.
+// kernels.cuh has the kernel and its cost. For networks with blocks of weights, such as the official ones.
 
 #include <utility>
 

@@ -18,7 +18,7 @@ struct Config {
   static constexpr Index kGroup = 4;         ///< gathers that a thread issues and waits for together
   static constexpr Index kGroups = 3;        ///< of these, in flight or being added
   static constexpr Index kStages = kGroup * kGroups;
-  static constexpr Index kMostRows = 8;  ///< that a warp takes one after another, where there are warps enough
+  static constexpr Index kMostRows = 8;  ///< that a warp processes one after another, if there are enough warps
   /// Memory for pieces' sums, which limits the tiles taken at a time.
   static constexpr std::size_t kPieceBytes = std::size_t{256} << 20U;
 

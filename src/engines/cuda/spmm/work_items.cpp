@@ -96,7 +96,7 @@ double share_of_reads(const Plan& plan) {
 
 namespace {
 
-/// The inputs of every neuron, where they are equally many.
+/// The number of inputs of every neuron, if it is the same for all.
 std::optional<Offset> equal_degree(const Plan& plan, Index k) {
   if (plan.streamed) return plan.shape(k).degree;
   const CsrMatrix& weights = plan.layers[k].weights;

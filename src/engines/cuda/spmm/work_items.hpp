@@ -45,9 +45,9 @@ struct WorkList {
 WorkList rows_by_length(const CsrMatrix& weights);
 
 /// Items of about `share` rows and terms together, in the matrix's order: short rows share an item, rows of more than
-/// `share` terms are cut into pieces of that many. Merrill & Garland's merge path cuts at exactly equal shares; here
-/// cuts move to the next row's start, so that only long rows are added up in pieces, each the same way in any matrix
-/// that it stands in.
+/// `share` terms are split into pieces of that length. Merrill & Garland's merge path cuts at exactly equal shares;
+/// here cuts move to the next row's start, so that only long rows are summed in pieces, each in the same way in every
+/// matrix.
 WorkList equal_shares(const CsrMatrix& weights, Index share);
 
 /// All rows in SharedRows, longest first: as many of the same inputs together as these hold. O(terms + rows log(rows)).
