@@ -18,8 +18,8 @@
 
 namespace spdnn {
 
-/// A value taken apart to be sent: a description, which is small, and the arrays that it holds, which may be large and
-/// are not copied. Arrays that several parts of the value share are sent once, and shared again where it arrives.
+/// A value serialized for sending: a small description, and the value's arrays, which may be large and are not copied.
+/// Arrays that several parts of the value share are sent once, and shared again where it arrives.
 ///
 /// Which parts a type has is written once, in a function fields(archive, value) that hands all of them to the archive:
 /// to a Packer, which takes values apart, or an Unpacker, which puts them together. Sender and receiver are the same

@@ -20,8 +20,8 @@ bool is_digest(std::string_view text);
 /// The checksum of the file's table of checksums, so that ranks which read a part each know the file by it.
 std::string digest_of_activations(const PackedFile& file);
 std::filesystem::path activations_path(const std::string& path, const std::string& digest);
-/// Where activations are written until they get their digest's name. It is the same each time, so that the next writer
-/// finds what a killed one has left.
+/// The temporary name of activations until their digest is known. It is always the same, so that the next writer finds
+/// the leftovers of a killed one.
 std::filesystem::path unnamed_activations(const std::string& path);
 
 struct WrittenActivations {

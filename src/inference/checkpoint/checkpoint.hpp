@@ -15,9 +15,9 @@
 
 namespace spdnn {
 
-/// What a run leaves to the one that continues it, on however many ranks and with whichever engines:
-/// what is known, and the images that are left, with their activations where they had come to a layer. Activations are
-/// fp32 numbers, and every engine adds in the plan's order, so that the categories are those of an undisturbed run.
+/// The state from which another run continues, on any number of ranks and with any engines: the results so far, and the
+/// remaining images, with the activations of those in progress. Activations are fp32 numbers, and every engine adds in
+/// the plan's order, so the categories are those of an uninterrupted run.
 struct Checkpoint {
   std::uint64_t plan_digest = 0;   ///< of the plan, the passes that run and the precision
   std::uint64_t image_digest = 0;  ///< RunImages::digest()
@@ -43,7 +43,7 @@ struct Checkpoint {
 /// How many layers are left, added up over the images.
 std::uint64_t work_in(const std::vector<Work>& left, Index depth);
 
-/// Adds what came of the work that was left, and puts in its place what is left now, of which what had not been begun
+/// Adds the results of the remaining work, and replaces it by the work that remains now; the part that was not begun
 /// becomes one piece, the last.
 void conclude_work(const Outcome& done, std::vector<Work> left, Checkpoint& checkpoint);
 /// Work at the same layer becomes one piece.
@@ -60,11 +60,11 @@ struct WrittenCheckpoint {
   std::string begun_again;               ///< why images that had been begun are to be begun again; empty: they are not
 };
 
-/// The file at `path` and beside it, for each part of activations, path.DIGEST.spdnn. All are there whole or not at
-/// all, and an earlier checkpoint stays until they are: at whatever moment the program ends, one of the two can be
-/// read. Of two runs that use one path at a time the later to write wins. Where the activations cannot be written, as
-/// on a full disk, but less work is left without them than in the checkpoint before, the images are to be begun again.
-/// DataError where no less is left, or that cannot be written either.
+/// The file at `path` and beside it, for each part of activations, path.DIGEST.spdnn. They appear together, and an
+/// earlier checkpoint stays until then: whenever the program ends, one of the two can be read. Of two runs that use one
+/// path at a time the later to write wins. Where the activations cannot be written, as on a full disk, but less work is
+/// left without them than in the checkpoint before, the images are to be begun again. DataError where no less is left,
+/// or that cannot be written either.
 WrittenCheckpoint write_checkpoint(const std::string& path, const Checkpoint& checkpoint, const ActivationParts& parts);
 /// What to plan for where there is a checkpoint to go on from: the passes requested, without those that were not
 /// applied when it was made, as the network did not fit into memory, though now it may. DataError where the file is

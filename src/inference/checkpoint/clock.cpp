@@ -11,7 +11,7 @@ namespace spdnn {
 
 namespace {
 
-/// Of the time that a run has, what writing a checkpoint is taken for until one has been written.
+/// The assumed share of a run's time for writing a checkpoint, until one has been written.
 constexpr double kFirstGuess = 0.01;
 
 }  // namespace

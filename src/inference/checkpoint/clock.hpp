@@ -11,7 +11,7 @@ namespace spdnn {
 class CheckpointClock {
  public:
   static constexpr double kNever = std::numeric_limits<double>::infinity();
-  /// Of the interval, the most that writing may take; where it takes longer, the interval grows.
+  /// The largest share of the interval that writing may take; otherwise the interval grows.
   static constexpr double kMostShare = 0.05;
 
   struct Settings {
@@ -32,12 +32,12 @@ class CheckpointClock {
   /// Why, as the end of a sentence; empty where somebody asked for it.
   const std::string& why() const { return why_; }
 
-  /// The interval in force; grown() where it is longer than what was asked for.
+  /// The current interval; grown() if it is longer than requested.
   double every() const { return every_; }
   bool grown() const { return every_ > asked_; }
   /// A checkpoint has been written, which took so long; the interval grows if it has to.
   void written(double seconds);
-  /// The run goes on: the interval begins. What has passed since due_in() was no layer's time.
+  /// The run continues: the interval begins. The time since due_in() does not count as a layer's.
   void go_on();
   /// Seconds from now within which the next checkpoint will be in place, as far as is known.
   double next_within() const { return every_ + longest_look_ + writing_; }

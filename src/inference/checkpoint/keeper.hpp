@@ -11,17 +11,17 @@ namespace spdnn {
 /// Writes the checkpoints of a run, on the root.
 class CheckpointKeeper {
  public:
-  /// `begin` is what the run continues, or a checkpoint at which nothing is done; `warning` may be empty.
+  /// `begin` is the checkpoint that the run continues, or one without results; `warning` may be empty.
   CheckpointKeeper(std::string path, Checkpoint begin, std::function<void(const std::string&)> warning);
 
   /// The record of earlier parts, and of the checkpoint now in the file.
   const Checkpoint& begin() const { return begin_; }
 
-  /// While the run goes on. Where no less is left to do than in the file, the file stays as it is. Where the checkpoint
-  /// cannot be written, it does so too, with a warning.
+  /// Called during the run. The file stays unchanged if the new checkpoint leaves as much work, or, with a warning, if
+  /// it cannot be written.
   void keep(const Checkpoint& now, const ActivationParts& parts);
-  /// At its end. Returns why images are to be begun again, if they are. DataError where the checkpoint cannot be
-  /// written; it says what is kept.
+  /// Called at the end of the run. Returns the reason if images must start over. DataError if the checkpoint cannot be
+  /// written; it names the state that is kept.
   std::string finish(const Checkpoint& now, const ActivationParts& parts);
 
   /// For the report.

@@ -25,7 +25,7 @@ inline std::string checkpoint_checksum(nlohmann::ordered_json json) {
   return fmt::format("{:016x}", packed::hash_block(std::as_bytes(std::span(text))));
 }
 
-/// Reads the parts of a checkpoint's line of JSON. Refuses what is malformed; the name stands in all messages.
+/// Reads the parts of a checkpoint's line of JSON. Refuses malformed parts; all messages contain the name.
 class CheckpointParser {
  public:
   using Json = nlohmann::ordered_json;

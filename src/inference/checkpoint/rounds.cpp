@@ -11,7 +11,7 @@ namespace spdnn {
 
 namespace {
 
-/// What the root has measured.
+/// The root's measurements.
 struct Pace {
   double writing = 0;
   double every = 0;
@@ -22,7 +22,7 @@ void fields(auto& archive, MaybeConst<Pace> auto& pace) { archive(pace.writing, 
 }  // namespace
 
 CheckpointRounds::After CheckpointRounds::enter(bool done, const std::function<void()>& keep) {
-  open_ = false;  // until this round is over: what is thrown in it ends the job
+  open_ = false;  // until the end of this round: an exception in it ends the job
   const auto all = [&](bool mine) { return ranks_.all(mine, Communicator::Group::job); };
   if (!all(true)) throw RanksFailed(nullptr);
   if (all(done)) return After::done;

@@ -15,8 +15,8 @@ class CheckpointRounds {
 
   CheckpointRounds(Communicator& ranks, CheckpointClock& clock) : ranks_(ranks), clock_(clock) {}
 
-  /// Waits for the others. Where work is left, and no rank's clock ends the run, keep() is called on all ranks, to
-  /// gather what they know and write it. RanksFailed (cluster/together.hpp) where the work of another rank has failed.
+  /// Waits for the others. If work is left, and no rank's clock ends the run, calls keep() on all ranks, to gather and
+  /// write their results. RanksFailed (cluster/together.hpp) if the work of another rank has failed.
   After enter(bool done, const std::function<void()>& keep);
 
   /// The work of this rank has failed: the others, which are in a round or come to one, fail as well.

@@ -45,7 +45,7 @@ planning::TwinFinder finder_on(Device device, int cuda_device = 0);
 planning::TwinFinder finder_for(const std::optional<Device>& asked, const Network& network, const Passes& passes,
                                 DeviceStart& start);
 
-/// The note of reports and `inspect` on the use of such a finder.
+/// The note in reports and `inspect` on the use of such a finder.
 inline constexpr const char* kPlannedOnCuda = "twins were found on the CUDA device";
 
 }  // namespace spdnn

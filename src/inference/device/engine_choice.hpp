@@ -57,8 +57,8 @@ ChosenEngine<Kind> named_engine(const EngineRequest& request, const Kind& named)
   return {&named, precision_for(named.name, named.precisions, request.precision), {}};
 }
 
-/// The variants to choose from. A requested device must exist; without a request, variants of absent devices are left
-/// out. Variants without the requested precision are left out too, unless that would leave none: then precision_for()
+/// The variants to choose from. A requested device must exist; without a request, variants of absent devices are
+/// excluded. Variants without the requested precision are excluded too, unless none would remain: then precision_for()
 /// refuses.
 template <class Kind>
 std::vector<const Kind*> usable_variants(const EngineRequest& request, const std::vector<Kind>& all) {

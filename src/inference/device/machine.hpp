@@ -11,7 +11,7 @@ namespace spdnn {
 /// The machine that this process runs on, and the device that variants of `device` use.
 Machine this_machine(Device device);
 
-/// Notes why fewer threads than processors work, where a control group decides that and no number is `asked` for.
+/// Notes why there are fewer threads than processors, if a control group limits them and `asked` gives no number.
 void note_on_threads(int asked, std::vector<std::string>& notes);
 
 }  // namespace spdnn

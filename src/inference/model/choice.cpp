@@ -35,7 +35,7 @@ std::size_t bytes_of_batch(const ModelVariant& variant, const Model& model, Mode
   return support.working_bytes;
 }
 
-/// UsageError where a model whose input says how many images it takes is asked for others.
+/// UsageError if the batch or the number of images does not fit a model with a fixed batch.
 void require_fixed(Index fixed, Index asked, Index images) {
   if (asked != 0 && asked != fixed)
     throw UsageError("batch", fmt::format("the model takes {} at a time; --shape with N in place of {} "

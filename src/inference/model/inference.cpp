@@ -113,7 +113,7 @@ class ModelInference::Steps : public InferenceSteps<ModelSpec, ModelReport> {
   }
 
  private:
-  /// What all ranks are to do, and what the report says of it.
+  /// The work of all ranks, and the report's facts about it.
   void prepare() {
     const Chosen chosen = chosen_for(spec_, *run_);
     if (below_fp32(chosen.order.precision) && (spec_.truth.has_expected() || recomputed() > 0))

@@ -72,7 +72,7 @@ class ModelSession::Contents {
   Index batch() const { return options().batch; }
 
  private:
-  /// DataError where the images cannot be split into batches, or the outputs of several not be joined.
+  /// DataError if the images cannot be split into batches, or the outputs of several batches cannot be joined.
   void check(Index images) const {
     const std::optional<Index> fixed = fixed_batch(*model_);
     if (fixed && images % *fixed != 0)

@@ -33,7 +33,7 @@ std::string little_text(const LogitCheck& check) {
       check_text(check), check.largest_bound, check.largest_expected, tolerance_text(check));
 }
 
-/// What comparisons came to, in words: lists joined by semicolons.
+/// The results of comparisons in words: lists joined by semicolons.
 struct Findings {
   std::string wrong;
   std::string right;   ///< of all images

@@ -46,7 +46,7 @@ bool makes_shares(const Operation& operation) {
          (activation != nullptr && (activation->kind == Kind::sigmoid || activation->kind == Kind::hard_sigmoid));
 }
 
-/// Whether what the operation makes are numbers of its inputs, at other places.
+/// Whether the operation only moves elements of its inputs.
 bool only_moves(const Operation& operation) {
   const auto* activation = std::get_if<Activation>(&operation);
   return std::holds_alternative<Reshape>(operation) || std::holds_alternative<Transpose>(operation) ||
@@ -54,7 +54,7 @@ bool only_moves(const Operation& operation) {
          (activation != nullptr && activation->kind == Activation::Kind::identity);
 }
 
-/// Whether the first output is made of numbers from 0 to 1, as a softmax or a sigmoid gives, wherever these were moved.
+/// Whether the first output consists of numbers from 0 to 1, from a softmax or a sigmoid, perhaps moved.
 bool gives_shares(const Model& model) {
   std::vector<bool> shares(model.values.size());
   for (const Node& node : model.nodes)
@@ -114,7 +114,7 @@ class Comparer {
     bool outside;     ///< the bound
   };
 
-  /// What is no number, or off where no deviation is possible, is beyond every bound.
+  /// NaN, and any deviation where the bound is 0, exceeds every bound.
   static double ratio(double off, double bound) { return off == 0 ? 0 : or_infinite(off / bound); }
   static double or_infinite(double number) {
     return std::isnan(number) ? std::numeric_limits<double>::infinity() : number;

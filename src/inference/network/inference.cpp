@@ -45,7 +45,7 @@ RunOptions run_options(const InferenceSpec& spec, int cuda_device, Precision pre
   return options;
 }
 
-/// Refuses at once, before a device is started up, what does not fit together and what this machine does not give.
+/// Refuses inconsistent settings and missing resources before a device is started.
 InferenceSpec checked_spec(InferenceSpec spec, bool is_root) {
   if (!spec.checkpoint.empty() && spec.trials != 1)
     throw UsageError("checkpoint", "a run that may be stopped has one trial");

@@ -22,10 +22,9 @@ namespace {
 
 /// Measured with /usr/bin/time -v on a run of two neurons: code, shared libraries, thread stacks.
 constexpr std::size_t kProgramBytes = std::size_t{8} << 20;
-/// What MPI takes in each rank beside that, measured in the same way on four ranks: 9 MB with Open MPI 4.1, 13 MB with
-/// MPICH 4.0.
+/// MPI's memory in each rank, measured in the same way on four ranks: 9 MB with Open MPI 4.1, 13 MB with MPICH 4.0.
 constexpr std::size_t kMpiBytes = std::size_t{12} << 20;
-/// What a thread of the text readers keeps for each edge of the layer at hand, measured at 1024 and 4096 neurons.
+/// Bytes per edge of the current layer in a thread of the text readers, measured at 1024 and 4096 neurons.
 constexpr std::size_t kTextEdgeBytes = 30;
 
 std::size_t reading_bytes(const std::string& path, const Network& network) {

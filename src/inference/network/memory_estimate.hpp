@@ -9,15 +9,15 @@
 
 namespace spdnn {
 
-/// Bytes that an inference takes, by what they are for. The network is released once the plan is made (unless verifying
-/// or comparing needs it), so the peak is the largest of reading, planning and running, each with the images: packed
-/// ones are there from the start.
+/// Bytes of an inference, by purpose. The network is released once the plan is made (unless verifying or comparing
+/// needs it), so the peak is the largest of reading, planning and running, each with the images: packed ones are there
+/// from the start.
 struct MemoryEstimate {
   std::size_t program = 0;   ///< code, libraries, stacks
   std::size_t reading = 0;   ///< beside the network while it is read: the readers' buffers
   std::size_t network = 0;   ///< as given
   std::size_t planning = 0;  ///< beside the network while the plan is made, that included
-  std::size_t plan = 0;      ///< stored layers and maps beyond what they share with the network
+  std::size_t plan = 0;      ///< stored layers and maps, without arrays shared with the network
   std::size_t shared = 0;    ///< the network's storage that the plan keeps alive
   std::size_t images = 0;    ///< as bits
   std::size_t engine = 0;    ///< working set on the variant's device, for one batch
@@ -36,7 +36,7 @@ std::size_t planning_bytes(const Network& network);
 /// DeviceError where network and planning_bytes() are more than `budget`.
 void require_room_to_plan(const Network& network, std::size_t budget);
 
-/// `path` is where the network was read from; empty: generated. `images` are those of one process.
+/// `path`: the network's file; empty: generated. `images` are those of one process.
 MemoryEstimate estimate_memory(const std::string& path, const Network& network, const Plan& plan,
                                const Variant& variant, const EngineOptions& options, Index images);
 
@@ -46,7 +46,7 @@ struct MemoryRange {
   std::size_t least = 0;
 };
 
-/// What the ranks of a job take, which share the plan where they share a node.
+/// The memory of a job's ranks; ranks of a node share the plan.
 struct RanksEstimate {
   MemoryRange rank;        ///< of the host, the plan included; of ranks other than the first
   MemoryRange first_node;  ///< all ranks on the node of rank 0, which reads and plans the network

@@ -5,7 +5,7 @@
 
 namespace spdnn {
 
-/// What the copies share.
+/// The state shared by copies.
 struct PlannedNetwork::Contents {
   Network network;
   Plan plan;

@@ -1,4 +1,4 @@
-// A run that goes on from a checkpoint, or may end in one, or both.
+// A run that continues from a checkpoint, or may end in one, or both.
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -7,9 +7,9 @@
 
 namespace spdnn {
 
-// What a report says of a run, apart from what was read and from the verdict.
+// The report's facts about a run, without those about the inputs and the verdict.
 
-/// Images without a non-zero are not counted, as in all rates; empty where the engine did not count the others.
+/// Images without a non-zero are not counted, as in all rates; empty if the engine did not count the others.
 std::optional<double> computed_edges(const Plan& plan, const Outcome& outcome, Index images);
 
 /// Problem, engine and machine, before the run.

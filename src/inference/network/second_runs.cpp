@@ -1,4 +1,4 @@
-// What verify() holds the result against: the truth, a second run of other passes, a second run of another precision.
+// The comparisons of verify(): the truth, a second run of other passes, a second run of another precision.
 
 #include <fmt/format.h>
 

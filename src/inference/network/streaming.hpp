@@ -20,8 +20,8 @@ struct GivenStream {
   bool official = false;  ///< the official network of its size, by construction or by the digest in its file
 };
 
-/// The bytes of host memory that network, plan, images and engine may take together: `asked`, or nine tenths of what is
-/// available where that is less, or where `asked` is 0.
+/// The bytes of host memory that network, plan, images and engine may take together: `asked`, or nine tenths of the
+/// available memory if that is less or `asked` is 0.
 std::size_t host_budget(std::size_t asked);
 
 /// The specified network, to be streamed, where holding it would take more than three quarters of the budget, and it is
@@ -51,7 +51,7 @@ void require_room_for_text(const NetworkSpec& spec, std::size_t budget);
 void require_room(const NetworkSpec& spec, const Network& network, std::size_t asked);
 
 /// EngineOptions::host_memory for a run: what `asked` leaves beside plan and images, and the layers that are streamed
-/// take; 0 where nothing was asked for and nothing is streamed. So many processes share what the machine has.
+/// take; 0 where nothing was asked for and nothing is streamed. `sharers` processes share the machine's memory.
 std::size_t host_memory_for_engine(std::size_t asked, const Plan& plan, std::size_t image_bytes, int sharers = 1);
 
 }  // namespace spdnn

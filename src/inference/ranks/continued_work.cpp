@@ -44,7 +44,7 @@ BegunImages begun_images(const Checkpoint& checkpoint) {
   return begun;
 }
 
-/// The images at each layer are dealt by themselves.
+/// The images at each layer are dealt separately.
 Owners owners_of(const BegunImages& begun, int ranks) {
   std::map<Index, Index> counts;
   for (const Index layer : begun.layers) ++counts[layer];

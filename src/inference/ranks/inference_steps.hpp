@@ -16,7 +16,7 @@
 
 namespace spdnn {
 
-/// What inferences of networks and of models have in common: ranks, the order of the steps, the device, the report.
+/// The common part of inferences of networks and of models: ranks, the order of the steps, the device, the report.
 template <class Spec, class Report>
 class InferenceSteps {
  public:

@@ -11,7 +11,7 @@
 
 namespace spdnn {
 
-/// How images are held that move: what is the same for all of them.
+/// The form of the images that are moved, the same for all of them.
 struct MovedForm {
   Index images = 0;  ///< that a rank has
   Index neurons = 0;
@@ -96,7 +96,7 @@ class Collected {
     if (form_.bits) words_ = allocate<std::uint64_t>(images * width());
   }
 
-  /// Takes the next image; returns where the record ends.
+  /// Reads the next image; returns the end of its record.
   const std::byte* take(const std::byte* record) {
     if (form_.bits) {
       std::memcpy(words_.get() + taken_++ * width(), record, width() * sizeof(std::uint64_t));
@@ -142,7 +142,7 @@ class Collected {
   std::vector<float> values_;
 };
 
-/// Where the bytes of each rank begin, among those of all.
+/// The offset of each rank's bytes.
 std::vector<std::size_t> begins_of(const std::vector<std::size_t>& sizes) {
   std::vector<std::size_t> begins(sizes.size(), 0);
   std::partial_sum(sizes.begin(), sizes.end() - 1, begins.begin() + 1);
@@ -158,7 +158,7 @@ struct Bytes {
         at(begins_of(sizes)) {}
 
   std::span<std::byte> all() const { return {memory.get(), size}; }
-  /// Where the next record of a rank begins. `use` returns where it ends.
+  /// The offset of a rank's next record. `use` returns its end.
   void next(int rank, const auto& use) {
     std::size_t& begin = at[static_cast<std::size_t>(rank)];
     begin = static_cast<std::size_t>(use(memory.get() + begin) - memory.get());
@@ -212,7 +212,7 @@ class Mover {
   Index row_ = 0;  ///< of this rank's images: the next
 };
 
-/// What images of zeros and ones take in either form.
+/// Bytes of images of zeros and ones in either form.
 struct FormSizes {
   std::size_t bits = 0;
   std::size_t rows = 0;

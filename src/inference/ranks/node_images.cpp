@@ -21,8 +21,7 @@ using Group = Communicator::Group;
 
 std::size_t words_of(const GivenImages& all) { return (std::size_t{all.neurons} + 63) / 64; }
 
-/// Where the arrays lie in the memory: the counter, then words of bits, or offsets, columns and, unless all are the
-/// same, values.
+/// The layout of the memory: the counter, then words of bits, or offsets, columns and, unless all are equal, values.
 struct Places {
   static constexpr std::size_t kArrays = Parcel::kAlignment;
   std::size_t columns = 0;
@@ -52,7 +51,7 @@ GivenImages given_by(Communicator& ranks, const ImageSet& mine) {
   return given;
 }
 
-/// What those of one node have in common.
+/// The properties shared by the images of one node.
 GivenImages joined(const std::vector<GivenImages>& by_rank, int leader) {
   GivenImages all{.leader = leader};
   for (const GivenImages& one : by_rank) {

@@ -12,7 +12,7 @@
 
 namespace spdnn {
 
-/// What a rank gives to its node's images; of a node, what they have in common.
+/// A rank's contribution to its node's images; for a node, their common properties.
 struct GivenImages {
   int leader = 0;  ///< of the node
   bool bits = true;
@@ -23,12 +23,12 @@ struct GivenImages {
   Offset entries = 0;  ///< not counted for bits
 };
 
-/// The images of a node's ranks in memory that these share, and a counter in the same memory from which they take them.
-/// A counter of MPI's, on one rank for the whole job, would not do: it stands still while that rank computes.
+/// The images of a node's ranks in shared memory, and a counter in the same memory from which they take batches. An MPI
+/// counter on one rank would not progress while that rank computes.
 class NodeImages final : public BatchSource {
  public:
   /// All ranks of the job call it with theirs, `mine`, as `owners` has dealt them; each copies its own to where they
-  /// belong. Null, on all ranks, where those of a node do not reach one memory.
+  /// belong. Null, on all ranks, if the ranks of a node cannot share memory.
   static std::shared_ptr<NodeImages> gather(Communicator& ranks, const ImageSet& mine, const Owners& owners);
 
   /// In the order in which they are taken, see taken_order().
@@ -50,7 +50,7 @@ class NodeImages final : public BatchSource {
   void copy_rows(Communicator& ranks, const ImageSet& mine);
   /// Of images, or of parts, that ranks have taken beyond those with which each begins.
   std::uint64_t& counter() const { return *reinterpret_cast<std::uint64_t*>(memory_.data()); }
-  /// With what each rank begins, so that one that comes late finds as much as the others: a quarter of an even share.
+  /// Each rank's first batch, a quarter of an even share, so that a late rank gets as much as the others.
   Index own_part() const;
   /// How many a rank takes of those that are left: half of an even share, in whole blocks.
   Index part_of(Index left, const Wish& wish) const;

@@ -1,4 +1,4 @@
-// Packed images, read by ranks: each reads some blocks of the file, hashes them, and passes on what is others'.
+// Packed images, read by ranks: each reads some blocks of the file, hashes them, and sends other ranks' images to them.
 
 #include <algorithm>
 #include <numeric>
@@ -45,7 +45,7 @@ class ArrayOnRanks {
     blocks_ = packed::blocks_of(layout.elements() * array.width);
   }
 
-  /// This rank's elements, in the order of its images. DataError, on this rank alone, where it could not read its part.
+  /// This rank's elements, in the order of its images. DataError, on this rank alone, if it could not read its part.
   RawElements read() {
     RawElements mine{allocate_bytes(elements_ * array_.width), elements_ * array_.width};
     std::exception_ptr failed;
@@ -107,7 +107,7 @@ class ArrayOnRanks {
 
   std::size_t bytes_of(const ElementRange& range) const { return (range.end - range.first) * array_.width; }
 
-  /// What this rank has read in the round, for each rank: the elements of its images in their order.
+  /// This rank's reads of the round, for each rank: the elements of its images in their order.
   RawElements sorted(std::size_t done, std::vector<std::size_t>& sizes, std::exception_ptr& failed) {
     const auto reader = std::find(readers_.begin(), readers_.end(), ranks_.place().rank);
     if (reader == readers_.end()) return {allocate_bytes(0), 0};
@@ -170,7 +170,7 @@ class ArrayOnRanks {
   std::vector<std::uint64_t> hashes_;
 };
 
-/// The root's layout, on all ranks; nothing where the root's file has none.
+/// The root's layout, on all ranks; empty if the root's file has none.
 std::optional<PackedImageLayout> share_layout(Communicator& ranks, const PackedFile* file) {
   std::optional<PackedImageLayout> layout;
   if (ranks.is_root() && file != nullptr) {

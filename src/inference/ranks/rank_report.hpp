@@ -24,11 +24,11 @@ void fields(auto& archive, MaybeConst<RankTimes> auto& times) {
 }
 /// min, median and max over the ranks, and which is the slowest. Not of no ranks.
 RankSpreads spreads_of(const std::vector<RankTimes>& times);
-/// A note on the slowest rank, where its infer is more than 1.3 times the median and longer by 0.1 s: in shorter runs,
-/// chance makes such a difference.
+/// A note on the slowest rank, if its infer is more than 1.3 times the median and longer by 0.1 s; in shorter runs such
+/// differences are noise.
 std::optional<std::string> note_on_slowest(const RankSpreads& ranks);
 
-/// What a rank reports to the root of its run, of a network as of a model.
+/// A rank's report to the root on its run, of a network or a model.
 struct RankReport {
   RankTimes times;
   LoopTimes loop;
@@ -43,7 +43,7 @@ void fields(auto& archive, MaybeConst<RankReport> auto& report) {
 
 /// Of this rank, which ran `images`.
 RankReport rank_report_of(const LoopResult& result, Index images);
-/// Adds another rank's: of each time the longest, and notes that are new.
+/// Merges another rank's: the maximum of each time, and new notes.
 void take_longest(LoopResult& all, const RankReport& one);
 /// Of each trial, or each node, the longest.
 void take_longest(std::vector<double>& all, const std::vector<double>& one);

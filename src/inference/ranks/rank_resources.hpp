@@ -9,19 +9,19 @@
 
 namespace spdnn {
 
-// What a rank has of its machine, beside the other ranks there: processors and a CUDA device. All ranks call these
-// functions together, but for device_of_rank().
+// A rank's share of its machine: processors and a CUDA device. All ranks call these functions together, except
+// device_of_rank().
 
 /// For each of `things`, how many ranks on this rank's host have the same one, this rank included.
 std::vector<int> sharers_of(Communicator& ranks, const std::vector<std::string>& things);
 
-/// The host threads of this rank: `asked`, or where that is 0, its part of the processors that it may use.
+/// The host threads of this rank: `asked`, or if that is 0, its part of the processors that it may use.
 int threads_of(Communicator& ranks, int asked);
 
 /// The ordinal of this rank's device among those that it sees: ranks of a node take one after another.
 int device_of_rank(const RankPlace& place);
 
-/// For DeviceStart: the device of this rank, or `given` for a process by itself.
+/// For DeviceStart: the device of this rank, or `given` for a single process.
 std::function<int()> device_choice(const RankPlace& place, int given);
 
 /// A device that a rank runs on.

@@ -19,11 +19,11 @@
 
 namespace spdnn {
 
-/// What a rank finds under the name of a file.
+/// A rank's view of a file.
 struct FoundFile {
   bool there = false;
   std::uint64_t size = 0;
-  std::int64_t modified = 0;  ///< 0 for packed files, whose checksums say what they hold
+  std::int64_t modified = 0;  ///< 0 for packed files, which checksums identify
   std::uint64_t ends = 0;     ///< the hash of its first and its last bytes
   std::string host;
 
@@ -108,7 +108,7 @@ ReadImages sent_by_root(Communicator& ranks, const ImageSpec& spec, Index neuron
   return result;
 }
 
-/// The images of a file of which each reader reads a part; nothing where that does not succeed.
+/// The images of a file of which each reader reads a part; empty on failure.
 std::optional<ReadImages> read_by_readers(Communicator& ranks, const ImageSpec& spec, Index neurons, Way way) {
   const bool packed = way == Way::packed;
   const std::vector<FoundFile> files = gather_on_all(ranks, found(spec.path, packed));

@@ -35,12 +35,12 @@ ReadImages read_images_on_ranks(Communicator& ranks, const ImageSpec& spec, Inde
 // The parts of it. `readers` are the ranks that read, ascending, the root among them. Nothing is returned, on all
 // ranks, where something is wrong with the file or with reading it.
 
-/// This rank's images of a packed file: each reader reads a part of the file's blocks, hashes it and passes on what is
-/// others'. The hashes of all readers make the checksums of the file.
+/// This rank's images of a packed file: each reader reads a part of the file's blocks, hashes it and sends other ranks'
+/// images to them. The hashes of all readers make the checksums of the file.
 std::optional<ImageSet> read_packed_on_ranks(Communicator& ranks, const std::string& path,
                                              const std::vector<int>& readers, Index neurons,
                                              std::optional<Index> images);
-/// The owners of the images of a file; nothing where it is not the file that is expected. The same on all ranks.
+/// The owners of the images of a file; empty if it is not the expected file. The same on all ranks.
 using DealPacked = std::function<std::optional<Owners>(const PackedImageLayout&)>;
 std::optional<ImageSet> read_packed_on_ranks(Communicator& ranks, const std::string& path,
                                              const std::vector<int>& readers, const DealPacked& deal);

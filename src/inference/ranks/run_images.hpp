@@ -42,7 +42,7 @@ class RunImages {
   Work deal(Communicator& ranks, std::span<const Index> ids) const;
   /// On the root, image_digest() of all images; empty elsewhere.
   std::optional<std::uint64_t> binary_digest(Communicator& ranks) const;
-  /// On the root, a digest of all images whatever their values, image_digest() where there is one.
+  /// On the root, a digest of all images: image_digest() if there is one.
   std::uint64_t digest(Communicator& ranks) const;
 
  private:

@@ -32,7 +32,7 @@ void fields(auto& archive, MaybeConst<NetworkRankReport> auto& report) {
   archive(report.common, report.outcome, report.rows);
 }
 
-/// What a piece that was stopped, or never begun, leaves.
+/// The remaining work of a piece that was stopped or never begun.
 void add_left(const Work& work, const std::optional<Unfinished>& unfinished, std::vector<Work>& left) {
   const auto ids = [&](Index begin, Index end) {
     std::vector<Index> some(end - begin);
@@ -52,10 +52,10 @@ void add_left(const Work& work, const std::optional<Unfinished>& unfinished, std
   if (work.layer > 0) left.back().images = work.images.slice(next, images - next);
 }
 
-/// What a rank knows of its pieces.
+/// A rank's results for its pieces.
 struct KnownWork {
   RankedResult all;
-  std::vector<Outcome> outcomes;  ///< of what is done, piece by piece
+  std::vector<Outcome> outcomes;  ///< of finished work, piece by piece
 
   /// A piece that has ended, or was interrupted.
   void add(const Work& work, RunResult piece) {
@@ -74,7 +74,7 @@ struct KnownWork {
 /// This rank's pieces, one after another.
 class Pieces final : private Interruption {
  public:
-  /// Called with what this rank knows; returns whether the run goes on.
+  /// Called with this rank's results; returns whether the run continues.
   using Interrupt = std::function<bool(RankedResult)>;
 
   Pieces(const std::vector<RunOrder>& orders, const Plan& plan, const std::vector<Work>& mine,
@@ -98,7 +98,7 @@ class Pieces final : private Interruption {
     add_pieces_from(piece_, known_);
     return std::move(known_).result();
   }
-  /// The same, interrupted where the clock says so.
+  /// The same, interrupted by the clock.
   RankedResult run(CheckpointClock& clock, Interrupt interrupt) {
     clock_ = &clock;
     interrupt_ = std::move(interrupt);
@@ -172,7 +172,7 @@ void add_reports(RankedResult& all, std::vector<NetworkRankReport> reports) {
   if (!activations.empty()) all.result.outcome.activations = join_rows(activations, rows);
 }
 
-/// What all ranks know, on the root; elsewhere the rank's own.
+/// The results of all ranks on the root; elsewhere the rank's own.
 RankedResult gathered(Communicator& ranks, RankedResult own, const std::vector<Work>& mine) {
   if (!ranks.is_alone()) add_reports(own, gather(ranks, report_of(own, mine)));
   return own;

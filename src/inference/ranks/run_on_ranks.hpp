@@ -16,8 +16,8 @@
 
 namespace spdnn {
 
-// One run on all ranks of a job: every rank runs the same plan on images of its own. All ranks call these functions
-// together. A single process calls them too; nothing is sent then.
+// One run on all ranks of a job: every rank runs the same plan on its own images. All ranks call these functions
+// together. A single process also calls them, without communication.
 
 /// How one piece of work runs: decided on the root, for all of its images.
 struct RunOrder {
@@ -36,13 +36,13 @@ RunOrder order_for(const Variant& variant, Precision precision, const Plan& plan
 /// The outcome is that of the whole run's layers, with ids of the whole run; the plan is the one that ran, from its
 /// first layer on.
 struct RankedResult : Ranked<RunResult> {
-  /// Of a run that was stopped: what this rank has not done. Work at layer 0 comes without images.
+  /// If the run was stopped: the remaining work of this rank. Work at layer 0 comes without images.
   std::vector<Work> left;
 };
-/// How a run keeps what it knows while it goes on.
+/// Saving of results during a run.
 struct Keeping {
   CheckpointClock& clock;  ///< this rank's
-  /// Called on the root with what all ranks know and have left.
+  /// Called on the root with the results and the remaining work of all ranks.
   std::function<void(RankedResult, LeftWork&)> keep;
 };
 

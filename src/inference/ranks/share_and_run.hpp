@@ -19,7 +19,7 @@ struct Ranked {
   std::vector<RankTimes> ranks;  ///< by rank, on the root; empty for a single process
 };
 
-/// What a rank asks of its machine.
+/// The resources that a rank requests from its machine.
 struct RankWish {
   int threads = 0;  ///< 0: its part of the node's
   bool cuda = false;
@@ -27,7 +27,7 @@ struct RankWish {
   bool share_devices = false;
 };
 
-/// What a rank gets beside the others of its node.
+/// The resources that a rank gets, next to the others of its node.
 struct RankShare {
   int threads = 0;
   int cpu_sharers = 1;   ///< processes that share the host's memory, this one included

@@ -23,7 +23,7 @@ namespace {
 
 using Group = Communicator::Group;
 
-/// While nobody knows yet how many images there are, blocks of images are dealt round robin.
+/// While the number of images is unknown, blocks of images are dealt round robin.
 class Blocks {
  public:
   explicit Blocks(int ranks) : ranks_(static_cast<Index>(ranks)) {}
@@ -53,14 +53,14 @@ bool all_equal(const float* values, std::size_t count) {
   return count == 0 || std::memcmp(values, values + 1, (count - 1) * sizeof(float)) == 0;
 }
 
-/// Brings entries to the ranks whose images they are, in rounds in which all ranks take part.
+/// Sends entries to the ranks that own their images, in rounds of all ranks.
 class Distributor {
  public:
   Distributor(Communicator& ranks, Index neurons, std::size_t text_bytes)
       : ranks_(ranks), blocks_(ranks.place().ranks), builder_(neurons, text_bytes) {}
 
   enum class Next { round, end, failure };
-  /// What all ranks do next: one more round, unless all have come to their ends, or one has failed.
+  /// The next step of all ranks: one more round, unless all have reached their ends, or one has failed.
   Next agree(bool at_end, bool failed) {
     if (!ranks_.all(!failed, Group::job)) return Next::failure;
     return ranks_.all(at_end, Group::job) ? Next::end : Next::round;
@@ -73,7 +73,7 @@ class Distributor {
     ranks_.exchange(std::as_bytes(std::span(out)), sizes, std::as_writable_bytes(std::span(in)), in_sizes);
     build(in);
   }
-  /// This rank's images, of as many as there are on all ranks; nothing where one of them names a neuron twice.
+  /// This rank's images, given the total number; empty if one of them has a neuron twice.
   std::optional<ImageSet> finish(Index images) {
     const Owners owners = blocks_.owners(images);
     const auto own = std::count(owners.begin(), owners.end(), ranks_.place().rank);
@@ -125,7 +125,7 @@ class Distributor {
   Index largest_ = 0;
 };
 
-/// A text, or a part of it, and what its lines are.
+/// A text, or a part of it, and the form of its lines.
 struct OpenText {
   TextSource source;
   EntryList list{};
@@ -162,7 +162,7 @@ bool parse(Distributor& to, OpenText* text) {
   return next == Next::end;
 }
 
-/// This rank's part of the text, where it is a reader; `images` becomes what a header says.
+/// This rank's part of the text, if it is a reader; `images` is set from a header.
 std::unique_ptr<OpenText> open_part(Communicator& ranks, const std::string& path, const std::vector<int>& readers,
                                     Index neurons, std::optional<Index>& images) {
   const auto reader = std::find(readers.begin(), readers.end(), ranks.place().rank);

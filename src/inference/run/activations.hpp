@@ -23,8 +23,8 @@ CsrMatrix join_rows(const std::vector<CsrMatrix>& parts, const std::vector<std::
 /// categories.
 void require_exact_activations(const Passes& passes);
 
-/// A batch's activations of the neurons that the plan stores, once its last layer has been run. UsageError where the
-/// engine does not hand them out, DeviceError where they exceed the host memory that is free.
+/// A batch's activations of the neurons that the plan stores, once its last layer has been run. UsageError if the
+/// engine does not provide them, DeviceError if they exceed the free host memory.
 CsrMatrix final_activations(Engine& engine, const Plan& plan, const ImageSet& batch, const EngineOptions& options);
 
 }  // namespace spdnn

@@ -20,7 +20,7 @@ namespace spdnn {
 
 namespace {
 
-/// Tells a monitor, if there is one, of its own beginning and end, and of the trials in between.
+/// Calls a monitor, if there is one, at its beginning and end, and for the trials in between.
 class Watched {
  public:
   explicit Watched(DeviceMonitor* monitor) : monitor_(monitor) {
@@ -63,7 +63,7 @@ class BatchLoop {
   }
 
  private:
-  /// Without images at the end. What other processes have taken meanwhile counts as done.
+  /// Has no images at the end. Images taken by other processes in the meantime count as done.
   ImageRange next_batch() {
     if (options_.batches == nullptr) {
       const Index first = std::exchange(next_, next_ + std::min(result_.batch, work_.images - next_));
@@ -99,8 +99,8 @@ class BatchLoop {
     while (!has_memory_for(result_.batch, make_once)) continue;
   }
 
-  /// Returns work(). Where that runs out of memory, and half as many images may take less, returns false: the batch is
-  /// smaller from now on, and the time that was lost counts as upload.
+  /// Returns work(). If that runs out of memory, and half as many images may take less, returns false: the batch is
+  /// smaller from now on, and the lost time counts as upload.
   template <class Work>
   bool has_memory_for(Index images, Work&& work) {
     const LoopTimes before = result_;
@@ -210,7 +210,7 @@ class BatchLoop {
     return true;
   }
 
-  /// Before `step` of the batch. Returns whether the run goes on.
+  /// Called before `step` of the batch. Returns whether the run continues.
   bool interrupt(const ImageRange& batch, Index step) {
     if (work_.device != Device::cpu) wait_for(work_.device, work_.ordinal);
     result_.infer_seconds.front() += infer_.lap();

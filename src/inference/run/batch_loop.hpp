@@ -14,8 +14,8 @@ namespace spdnn {
 
 class DeviceMonitor;
 
-/// A plan or a model with the engine that runs it, and where the results go: what differs between networks and models
-/// in the loop of batches and trials.
+/// A plan or a model with its engine and its results: the differences between networks and models in the loop of
+/// batches and trials.
 class Runnable {
  public:
   virtual ~Runnable() = default;
@@ -38,7 +38,7 @@ class Runnable {
   virtual void gather(const ImageRange& images) = 0;
   /// Whether the run is to be interrupted: seconds until then, 0 or less for now. Only of runs that may be.
   virtual double due_in() { return 0; }
-  /// Interrupts it before `step` of these images. Returns whether it goes on.
+  /// Interrupts it before `step` of these images. Returns whether it continues.
   virtual bool interrupt(const ImageRange& /*images*/, Index /*step*/) { return true; }
 };
 
@@ -49,7 +49,7 @@ void check_settings(const RunSettings& settings);
 struct LoopOptions {
   int trials = 1;
   int warm_up = 0;  ///< trials of each batch before these
-  Index batch = 0;  ///< images at a time; 0: as many as the memory takes, and fewer where it runs out all the same
+  Index batch = 0;  ///< images at a time; 0: as many as fit into memory, and fewer if it still runs out
   /// From which the run takes its batches, beside other processes; null: it has all images, one batch after another.
   BatchSource* batches = nullptr;
   ProgressCallback progress;
@@ -57,7 +57,7 @@ struct LoopOptions {
   double look_seconds = 5;           ///< between two questions whether to interrupt a run on the CPU
 };
 
-/// What the loop needs to know of a runnable.
+/// The loop's interface to a runnable.
 struct LoopWork {
   Index images = 0;
   Index steps = 0;  ///< of a trial: layers or nodes

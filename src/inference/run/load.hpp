@@ -38,11 +38,12 @@ bool is_packed_file(const std::string& path);
 /// DataError where a plan stored in `path` is not one of the network read from there.
 void check_stored_plan(const std::string& path, const Plan& plan, const Network& network);
 
-/// DeviceError where this machine has no memory for `count` neurons or images, which `field` asks for: they take so
-/// many bytes each even if the file names none of them.
+/// DeviceError if this machine has no memory for `count` neurons or images, given by `field`: each takes some bytes
+/// even if the file has no entries for it.
 void check_memory_for(const char* field, Offset count, std::size_t bytes_each = sizeof(Offset));
 
-/// DeviceError where the images surely take more than `budget`, found without reading them. `neurons`: the network's.
+/// DeviceError if the images certainly take more than `budget`, determined without reading them. `neurons`: the
+/// network's.
 void require_room_for_images(const ImageSpec& spec, Index neurons, std::size_t budget);
 void require_room_for_images(std::size_t bytes, std::size_t budget);
 

@@ -8,8 +8,8 @@ namespace spdnn {
 /// Puts the outcome of images first, first+1, ... after those of the images before.
 void append_outcome(Outcome& all, const Outcome& part, Index first);
 
-/// The outcome of a piece of work in the ids and the layers of the whole run, which has `depth` layers. What was
-/// counted before the layer with which the work begins is not known. Activations stay as they are.
+/// The outcome of a piece of work in the ids and the layers of the whole run, which has `depth` layers. Counts before
+/// the first layer of the work are unknown. Activations are unchanged.
 Outcome in_whole_run(Outcome outcome, const Work& work, Index depth);
 
 /// Adds outcomes of other images, all with ids of the whole run, and puts everything in the order of the ids.

@@ -31,9 +31,9 @@ class Pace {
   int most_ = 1;
 };
 
-/// How many layers a run that may be interrupted computes on a CPU between two questions whether to. Few layers at a
-/// time cost: between them all activations are written to memory and read again. So there are as many as take about
-/// `seconds`, at least one and at most `most`; the first is alone, and their number at most doubles.
+/// The number of layers that an interruptible run computes on a CPU between two checks. Few layers at a time are
+/// expensive, because all activations are written to memory and read again in between. So it takes about `seconds`,
+/// with at least one layer and at most `most`; it begins with one, and at most doubles.
 class Stride {
  public:
   Stride(Index most, double seconds) : most_(std::max<Index>(1, most)), seconds_(seconds) {}

@@ -33,7 +33,8 @@ void check(const Plan& plan, const ImageSet& images) {
         fmt::format("the images have {} neurons, but the network has {} inputs", images.neurons(), plan.inputs()));
 }
 
-/// Adds the outcome of the borderline images, run by themselves. None overflows: merged plans run where none can.
+/// Adds the outcome of the borderline images, which are run separately. None overflows, because merged plans run only
+/// if none can.
 void merge_borderline(Outcome& outcome, const Outcome& rerun) {
   Outcome settled;
   settled.alive.assign(outcome.alive.size(), 0);
@@ -123,7 +124,7 @@ class RunnablePlan final : public Runnable {
       activations_.push_back(final_activations(*engines_.engine, plan_, batch_, options_.engine));
   }
   double due_in() override { return options_.interruption->due_in(); }
-  /// Where the run does not go on, the result has what is unfinished.
+  /// If the run does not continue, the result has the unfinished work.
   bool interrupt(const ImageRange& images, Index layer) override {
     result_.unfinished = Unfinished{images.first, layer, begun(images.count, layer)};
     const bool goes_on = options_.interruption->interrupt(result_);
@@ -203,7 +204,7 @@ class RunnablePlan final : public Runnable {
   ImageSet batch_;
   Outcome found_;                       ///< of the last trial
   Outcome outcome_;                     ///< of the batch's first trial that counts
-  std::vector<CsrMatrix> activations_;  ///< by batch, where they are kept
+  std::vector<CsrMatrix> activations_;  ///< by batch, if they are kept
   Index least_ = 1;                     ///< images to take at a time beside other processes
   RunResult result_;
 };

@@ -35,8 +35,8 @@ class Interruption {
   /// less. A device is waited for now and then (pace.hpp), so that few layers are queued ahead; an engine that puts
   /// layers off is asked at the end of the batch all the same.
   virtual double due_in() = 0;
-  /// Called where that is now. `so_far` is what run() would return if it ended here. Returns whether the run goes on,
-  /// with the same engine.
+  /// Called when the interruption is due. `so_far` is the result of run() if it ended here. Returns whether the run
+  /// continues, with the same engine.
   virtual bool interrupt(const RunResult& so_far) = 0;
 };
 
@@ -52,7 +52,7 @@ struct RunOptions : LoopOptions {
   Interruption* interruption = nullptr;  ///< of a run with one trial and no warm-up; null: none
 };
 
-/// What a run that was interrupted has not done. Images from `first` on that are not in `begun` have not been begun.
+/// The remaining work of an interrupted run. Images from `first` on that are not in `begun` have not been begun.
 struct Unfinished {
   Index first = 0;  ///< images before this one are done
   Index layer = 0;  ///< the one that the images of `begun` enter next
@@ -73,23 +73,23 @@ Index automatic_batch(const Variant& variant, const Plan& plan, const BatchInfo&
 /// to be run again. UsageError where the variant does not support the run.
 std::size_t batch_bytes(const Variant& variant, const Plan& plan, const BatchInfo& batch, const EngineOptions& options);
 
-/// What run() makes of a plan.
+/// The result of run().
 struct RunPlan {
   const Plan* plan = nullptr;  ///< the plan itself, or the one that it falls back on
   bool may_overflow = false;   ///< a sum of these images may exceed the largest number of the precision
   std::string why;             ///< why `merge` is not applied in this run; empty if it is
 };
 
-/// The plan that runs for these images: a merged plan only where its bounds hold for them. What is chosen, reported
-/// or estimated for a run goes by this plan.
+/// The plan that runs for these images: a merged plan only where its bounds hold for them. The choice, the report and
+/// estimates of a run refer to this plan.
 RunPlan plan_for(const Plan& plan, const ImageFacts& images, Precision precision);
 
 /// The engine for the plan that plan_for() chooses for these images.
 EngineChoice choose_engine(const EngineRequest& request, const Plan& plan, const ImageFacts& images,
                            EngineOptions options);
 
-/// Throws what run() would throw before it makes an engine: UsageError where the variant does not support the run,
-/// DeviceError where, with an automatic batch, not even one image fits.
+/// Throws the exceptions of run() before it makes an engine: UsageError if the variant does not support the run,
+/// DeviceError if, with an automatic batch, not even one image fits.
 void check_run(const Variant& variant, const Plan& plan, const ImageFacts& images, const RunOptions& options);
 
 /// Runs a plan on images, batch after batch (batch_loop.hpp), borderline images of merged plans once more.

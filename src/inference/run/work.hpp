@@ -22,7 +22,7 @@ struct Work {
   Index id(Index image) const { return ids.empty() ? image : ids[image]; }
 };
 
-/// What the images of these pieces take in memory; of what several ranks have, this rank's part.
+/// Bytes of the images of these pieces; with several ranks, this rank's part.
 std::size_t image_bytes(const std::vector<Work>& pieces);
 /// The images of all pieces in one set, in their order, as wide as the widest.
 ImageSet images_of_all(const std::vector<const Work*>& pieces);
