@@ -1,5 +1,5 @@
 """A network and images made in memory, planned, inferred and verified from Python, and a plot of what came of the images.
-Reads like a notebook: each part can be run by itself after those before it. usage: example.py [PLOT.svg]"""
+Reads like a notebook: each part can be run separately after the previous ones. usage: example.py [PLOT.svg]"""
 
 # %% A random network: for each layer a SciPy matrix of outputs x inputs.
 import sys

@@ -27,7 +27,7 @@ auto with_data_errors(Work work) {
   }
 }
 
-/// One call that works without the interpreter's lock. It tells a Python function of its progress and lets Python
+/// One call that works without the interpreter's lock. It reports its progress to a Python function and lets Python
 /// handle signals meanwhile; what either of them raises ends the work, and is raised by the call.
 class Call {
  public:

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""Checks every line of JSON lines files against tests/schema/results.schema.json; prints FILE:LINE: where: what for
-each that does not fit. Exit status: 0, or 1 where there are any. The interpreter is Debian's, which has Debian's jsonschema.
+"""Checks every line of JSON lines files against tests/schema/results.schema.json; prints FILE:LINE: FIELD: REASON for
+each invalid one. Exit status: 0, or 1 if there are any. The interpreter is Debian's, which has Debian's jsonschema.
 
 usage: check_lines.py FILE...
 """

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Checks the recipes of make/packaging as far as that can be done without Spack and EasyBuild: that they are Python, use what
-these tools have, name the version that the Makefile names, and name make targets, variables and files that exist. Prints what
-is wrong; exit status 1 where there is anything.
+"""Checks the recipes of make/packaging without Spack and EasyBuild: that they are Python, use only names of these tools,
+have the Makefile's version, and refer to existing make targets, variables and files. Prints errors; exit status 1 if
+there are any.
 
-usage: check_recipes.py [TREE]     TREE is what `make install-program` leaves; it is looked at for the files that are named
+usage: check_recipes.py [TREE]     TREE: the output of `make install-program`, which must contain the files of the recipes
 """
 
 import pathlib

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Prints links and paths in the repository's pages that lead nowhere; exit status 1 where there are any.
+"""Prints links and paths in the repository's pages that do not exist; exit status 1 if there are any.
 
 usage: dead_links.py [ROOT]
 
-Pages are README.md, CONTRIBUTING.md, docs/*.md, results/**/*.md and every README.md below src. Looked at are relative links, with their
-#headings, and all in backticks or fenced blocks that begins with a folder of the repository. `a/{b,c}` stands for two paths, `*` and
-NAME for any name.
+Pages are README.md, CONTRIBUTING.md, docs/*.md, results/**/*.md and every README.md below src. Checks relative links,
+with their #headings, and text in backticks or fenced blocks that begins with a folder of the repository. `a/{b,c}` means
+two paths, `*` and NAME any name.
 """
 
 import itertools

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Checks the #include lines of include/ and src/ against the rooms below, and prints what does not fit.
+"""Checks the #include lines of include/ and src/ against the rooms below, and prints violations.
 
-A room knows itself and the rooms that it names, with all that these know. Rooms are listed after those that they know,
-so that no circle can arise. usage: include_graph.py [ROOT]
+A room may include itself and the rooms that it lists, with all rooms that these may include. A room is listed after those
+that it may include, so there are no cycles. usage: include_graph.py [ROOT]
 """
 
 import pathlib

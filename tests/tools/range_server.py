@@ -2,8 +2,8 @@
 """Serves a directory on 127.0.0.1 with byte ranges, for the tests of data_scripts.
 
 usage: range_server.py DIRECTORY LOG [--cut BYTES] [--no-ranges]
-Prints its port, then serves until it is killed. LOG gets one line a request: path and Range header.
---cut BYTES: a request without a range is cut off after so many bytes, as by a broken connection.
+Prints its port, then serves until it is killed. LOG gets one line per request: path and Range header.
+--cut BYTES: a request without a range is cut off after BYTES bytes, as by a broken connection.
 --no-ranges: ranges are ignored, as by a server that cannot resume.
 """
 import argparse

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Prints what a container's recipe runs when it is built, as a shell script: the RUN lines of a Dockerfile, or the %post of
-an Apptainer definition. Exit status 2 where the recipe is not one of these, or has what they do not.
+"""Prints the build commands of a container's recipe as a shell script: the RUN lines of a Dockerfile, or the %post of an
+Apptainer definition. Exit status 2 if the recipe is neither, or has unknown sections.
 
 usage: recipe_commands.py FILE
 """
