@@ -22,7 +22,7 @@ pixels = random.random((IMAGES, NEURONS)) < brightness
 images = spdnn.Images.from_dense(pixels)
 print(images)
 
-# %% What need not be computed is found once, for any number of inferences.
+# %% The plan, which omits redundant work, is made once for any number of inferences.
 plan = spdnn.plan(network)
 print(plan)
 

@@ -1,5 +1,5 @@
-"""A pruned convolutional network from Python: what it holds, a run on NumPy's images, the verdict, and the same from a
-tensor of another library. usage: example_model.py MODEL.onnx|.tflite|.safetensors|.spdnn"""
+"""A pruned convolutional network in Python: its nodes, a run on NumPy's images, the verdict, and a run on a tensor of another
+library. usage: example_model.py MODEL.onnx|.tflite|.safetensors|.spdnn"""
 
 # %% A model of a file.
 import sys
@@ -14,7 +14,7 @@ for node in model.nodes:
     if node.weights > 0:
         print(f"{node.operation:12} {node.name:20} {100 * (1 - node.nonzeros / node.weights):6.2f} % zeros")
 
-# %% Images as the model takes them: pixels from 0 to 1 here, as float32; float64 would be rounded.
+# %% Preprocessed images: here pixels from 0 to 1, as float32; float64 would be rounded.
 pixels = np.random.default_rng(seed=7).integers(0, 256, (16, *model.input_shape[1:]), dtype=np.uint8)
 images = pixels.astype(np.float32) / 255
 
@@ -27,7 +27,7 @@ print("classes", outcome.predictions, "logits", outcome.logits.shape, outcome.ve
 matrix = next(matrix for matrix in model.to_scipy() if matrix is not None)
 print("of a channel", np.diff(matrix.indptr))
 
-# %% A tensor of another library, where there is one. Neither images nor logits are copied on the way.
+# %% A tensor of another library, if installed. Neither images nor logits are copied.
 try:
     import torch
 

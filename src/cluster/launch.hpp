@@ -13,19 +13,19 @@ struct Launch {
     open_mpi,     ///< mpirun of OpenMPI, or a launcher that offers PMIx: srun --mpi=pmix, flux run -o pmi=pmix
     mpich,        ///< a launcher of MPICH or a library with its interface: Intel MPI, MVAPICH, Cray MPICH
     srun_no_pmi,  ///< srun has started several processes that cannot find one another
-    flux_no_pmi,  ///< flux run has
+    flux_no_pmi,  ///< the same, started by flux run
   };
   By by = By::nobody;
   int rank = 0;
-  std::optional<int> ranks;  ///< empty where only MPI knows
-  bool one_node = false;     ///< all ranks are on this node, as the launcher says; the same on all ranks
+  std::optional<int> ranks;  ///< empty if only MPI knows it
+  bool one_node = false;     ///< all ranks are on this node, according to the launcher; the same on all ranks
 
   bool maybe_several() const { return by != By::nobody && ranks.value_or(2) > 1; }
 };
 
-/// Looks variables up in the environment by `get`, which returns null for those that are not set.
+/// Derives the Launch from environment variables; `get` returns null for unset ones.
 Launch launch_of(const std::function<const char*(const char*)>& get);
-/// Of this process.
+/// The Launch of this process.
 const Launch& this_launch();
 
 }  // namespace spdnn

@@ -25,7 +25,7 @@ Accuracy accuracy_of(const Tensor& logits, const std::vector<Index>& labels) {
   for (std::size_t i = 0; i < labels.size(); ++i) {
     const std::span<const float> one = logits.values.span().subspan(i * classes, classes);
     const Index label = labels[i];
-    Index before = 0;  // classes of larger logits; where a logit is no number, nothing is known
+    Index before = 0;  // classes with larger logits; a NaN makes the rank unknown
     for (Index k = 0; k < classes; ++k)
       before += !(one[k] < one[label]) && k != label && (one[k] != one[label] || k < label) ? 1 : 0;
     accuracy.correct += before == 0 ? 1 : 0;

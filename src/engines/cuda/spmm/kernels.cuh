@@ -4,12 +4,13 @@
 // neuron.
 //
 // Mapping: a warp works on one item (a neuron, several, or a piece of one) for one tile, a thread on four images. A
-// term is one gather of 512 contiguous bytes by the warp, 16 per thread; the indices of 32 terms are read at once, one
-// per thread, and handed round. Gathers are asynchronous copies into shared memory, where a thread reads only what it
-// copied itself: that keeps more of them in flight than registers could. Blocks of one tile run together, so that its
-// activations (512 bytes per neuron) are read from L2. Cost per term and image: 4 bytes from L2, plus 1/32 to 1/16 of
-// that for index and weight. Bound: L2 bandwidth and the latency of gathers from it; results/h200/structure_free.md has
-// measurements. shared_kernel gives a warp up to 16 neurons of the same inputs, of which each gather is read once.
+// term is one gather of 512 contiguous bytes by the warp, 16 per thread; the indices of 32 terms are read together, one
+// per thread, and exchanged by shuffles. Gathers are asynchronous copies into shared memory, where a thread reads only
+// what it copied itself: that keeps more of them in flight than registers could. Blocks of one tile run together, so
+// that its activations (512 bytes per neuron) are read from L2. Cost per term and image: 4 bytes from L2, plus 1/32 to
+// 1/16 of that for index and weight. Bound: L2 bandwidth and the latency of gathers from it;
+// results/h200/structure_free.md has measurements. shared_kernel gives a warp up to 16 neurons of the same inputs, of
+// which each gather is read once.
 //
 // Bias, cap and the images' flags are applied before the sums are written.
 
@@ -33,7 +34,7 @@ struct Work {
   const CutRow* cuts = nullptr;
   Index cut_count = 0;
   Index pieces = 0;
-  const SharedRows* shared = nullptr;  ///< where given, item_count of these are all of the work
+  const SharedRows* shared = nullptr;  ///< if given, item_count of these are the whole work
 };
 
 __device__ inline void add(float4& sum, float4 y, float w) {
@@ -43,9 +44,8 @@ __device__ inline void add(float4& sum, float4 y, float w) {
   sum.w = fmaf(y.w, w, sum.w);
 }
 
-/// Adds up the terms from `begin` to `end`, those of item.rows rows from item.row on or a piece of one, for this
-/// thread's four images and in order; done(row, sum) takes each row's sum. Gathers run ahead of the adding, from one
-/// row to the next.
+/// Sums the terms from `begin` to `end`, those of item.rows rows from item.row on or a piece of one, for this thread's
+/// four images and in order; done(row, sum) receives each row's sum. Gathers run ahead of the additions, across rows.
 template <class Done>
 __device__ void sum_terms(const DeviceLayer& layer, const float4* y, const WorkItem& item, Offset begin, Offset end,
                           float4* places, Done done) {

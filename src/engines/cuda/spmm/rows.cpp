@@ -1,6 +1,6 @@
 // spmm_rows: one warp per neuron and tile of 128 images, the longest sums first. It adds in the plan's order.
-// kernels.cuh has the kernel and its cost. It takes any network, and is the choice where activations do not fit shared
-// memory and no sum is much longer than the others: a warp adds up its neuron alone.
+// kernels.cuh has the kernel and its cost. It supports any network, and suits networks whose activations do not fit in
+// shared memory and whose sums have similar lengths, because one warp computes each sum.
 
 #include <utility>
 

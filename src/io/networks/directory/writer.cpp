@@ -76,7 +76,7 @@ NetworkManifest write_files(const Path& directory, const Naming& naming, const N
     if (naming.bias) manifest.files[naming.biases(number)] = bias_digest(layer.bias, layer.outputs());
     progress.update(++done);
   };
-  // Few layers are written one after another, each formatted by all threads.
+  // With few layers: one after another, each formatted by all threads.
   if (network.layers.size() >= static_cast<std::size_t>(host_threads()))
     parallel_for(network.layers.size(), write);
   else
