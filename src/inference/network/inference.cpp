@@ -294,10 +294,8 @@ void Inference::Steps::run_at_once() {
 
 std::string Inference::Steps::why_fixed() const {
   if (spec_.deal != Deal::automatic) return {};
-  const Variant& variant = find_variant(order_.variant);
-  if (variant.device != Device::cpu) return "engines on CUDA devices run large batches";
-  const bool in_batches = spec_.batch != 0 || spec_.activations || !support_of(variant, plan_, {}, {}).shares;
-  if (in_batches && plan_.passes.identical) return "the pass identical finds more in larger batches";
+  if (find_variant(order_.variant).device != Device::cpu) return "engines on CUDA devices run large batches";
+  if (plan_.passes.identical) return "the pass identical leaves little work that could move";
   return plan_.streamed ? "layers that are streamed would be read again for each batch" : "";
 }
 
