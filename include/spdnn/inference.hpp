@@ -101,7 +101,7 @@ class PlannedNetwork;
 /// thread-safe.
 class Inference {
  public:
-  explicit Inference(InferenceSpec spec);
+  explicit Inference(const InferenceSpec& spec);
   Inference(const Inference&) = delete;
   Inference& operator=(const Inference&) = delete;
   ~Inference();

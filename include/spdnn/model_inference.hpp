@@ -70,7 +70,7 @@ struct ModelSpec : RunSettings {
 /// specification, DataError for an invalid file, DeviceError if the machine lacks a resource.
 class ModelInference {
  public:
-  explicit ModelInference(ModelSpec spec);
+  explicit ModelInference(const ModelSpec& spec);
   ModelInference(const ModelInference&) = delete;
   ModelInference& operator=(const ModelInference&) = delete;
   ~ModelInference();

@@ -306,7 +306,7 @@ class ModelInference::Steps : public InferenceSteps<ModelSpec, ModelReport> {
   ModelOrder compared_order_;  ///< with `compare`
 };
 
-ModelInference::ModelInference(ModelSpec spec) : steps_(std::make_unique<Steps>(spec, alone(), nullptr)) {}
+ModelInference::ModelInference(const ModelSpec& spec) : steps_(std::make_unique<Steps>(spec, alone(), nullptr)) {}
 ModelInference::ModelInference(std::unique_ptr<Steps> steps) : steps_(std::move(steps)) {}
 ModelInference::~ModelInference() = default;
 

@@ -327,7 +327,7 @@ void Inference::Steps::conclude(RankedResult result) {
   report_.verdict = unverified(report_.outcome.categories, "verifying was not asked for");
 }
 
-Inference::Inference(InferenceSpec spec) : steps_(std::make_unique<Steps>(spec, alone(), nullptr)) {}
+Inference::Inference(const InferenceSpec& spec) : steps_(std::make_unique<Steps>(spec, alone(), nullptr)) {}
 Inference::Inference(std::unique_ptr<Steps> steps) : steps_(std::move(steps)) {}
 Inference::~Inference() = default;
 
