@@ -169,7 +169,7 @@ TEST(CascadeProgram, RefusesWhatTheEngineDoesNotTake) {
   expect_refused(plan, "merged plan");
   plan.passes.merge = false;
   plan.layers[1].weights.values = Array<float>(std::vector<float>(plan.layers[1].weights.entries(), 0.5F));
-  expect_refused(plan, "layer 2 has weights of its own");
+  expect_refused(plan, "layer 2 has a different weight for");
 
   Layer counted = layer_of(20, 20, kMostCounted);
   EXPECT_EQ(compile_cascade(plan_of({counted, layer_of(20, 5, 1000)})).first.sums.size(), 256U);
