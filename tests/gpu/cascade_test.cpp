@@ -9,6 +9,7 @@
 #include "gpu/on_device.hpp"
 #include "plan/planner.hpp"
 #include "support/engines.hpp"
+#include "support/narrow_network.hpp"
 #include "support/shifted_network.hpp"
 
 namespace spdnn::cuda {
@@ -185,6 +186,47 @@ TEST_F(CascadeTest, FrontsAgreeWithTheReference) {
         }
       }
       EXPECT_EQ(engine->activations(), reference->activations());
+    }
+  }
+}
+
+/// The second launch of narrow plans, with fewer and with more images than warps.
+TEST_F(CascadeTest, TailsAgreeWithTheReference) {
+  testing::Rng rng(1);
+  const Network network = testing::narrow_network(150, {64, 64, 64, 64, 64, 40, 32, 64, 33, 50}, rng);
+  for (const Index count : {1U, 600U, 20000U}) {
+    MatrixBuilder lit(150);
+    for (Index image = 0; image < count; ++image) {
+      const auto density = rng.below(101);
+      for (Index input = 0; input < 150; ++input)
+        if (rng.below(100) < density) lit.add(input);
+      lit.end_row();
+    }
+    const ImageSet images{ImageSet{lit.uniform()}.to_bits()};
+    for (const char* passes : {"none", "dead", "dead,saturated", "all"}) {
+      SCOPED_TRACE(::testing::Message() << count << " images, " << passes);
+      const Plan plan = make_plan(network, parse_passes(passes));
+      ASSERT_EQ(find_tail(compile_cascade(plan), plan, 6).has_value(), plan.passes.dead);
+      const auto engine = testing::engine_for(find_variant("cascade"), plan, images);
+      const auto reference = testing::oracle_engine(plan);
+      engine->load(images);
+      reference->load(images);
+      reference->reset();
+      for (const Index layers : {8U, 10U}) {
+        reference->advance(layers == 8 ? 0 : 8, layers);
+        testing::run_through(*engine, layers);
+        ASSERT_EQ(engine->activations(), reference->activations()) << "after layer " << layers;
+      }
+      const Outcome expected = reference->outcome();
+      for (int trial = 0; trial < 3; ++trial) {
+        testing::run_through(*engine, plan.depth());
+        const Outcome found = engine->outcome();
+        EXPECT_EQ(found.categories, expected.categories);
+        EXPECT_EQ(found.alive, expected.alive);
+        if (!plan.passes.identical) {
+          EXPECT_EQ(found.saturated, expected.saturated);
+        }
+      }
     }
   }
 }

@@ -23,11 +23,9 @@ struct Shifts {
 
 /// One network for each width that `front_kernel` has a shape for.
 inline std::vector<Shifts> shifts_of_all_widths() {
-  return {{256, 16, 1, {2, 4, 128}, 128},
-          {512, 1, 7, {300, 32, 511}, 512},
-          {1024, 2, 31, {2, 512}, 512},
-          {2048, 4, 1, {31, 1024}, 1024},
-          {4096, 1, 30, {2, 2048}, 2048}};
+  return {{64, 16, 1, {2, 4, 8, 16, 32}, 32}, {64, 3, 31, {6, 62, 34}, 64},     {128, 5, 2, {14, 64, 100}, 128},
+          {256, 16, 1, {2, 4, 128}, 128},     {512, 1, 7, {300, 32, 510}, 512}, {1024, 2, 31, {2, 512}, 512},
+          {2048, 4, 1, {30, 1024}, 1024},     {4096, 1, 30, {2, 2048}, 2048}};
 }
 
 inline Layer shifted_layer(Index neurons, Index outputs, Index shift, double bias) {

@@ -10,6 +10,7 @@
 #include "engines/cuda/cascade/front.cuh"
 #include "engines/cuda/cascade/kernel.cuh"
 #include "engines/cuda/cascade/setup.hpp"
+#include "engines/cuda/cascade/tail.cuh"
 #include "engines/cuda/retire/outcome.hpp"
 #include "engines/engine.hpp"
 #include "plan/planner.hpp"
@@ -31,6 +32,7 @@ struct Departure {
   std::optional<Index> second{};  ///< the second launch's first layer, so that short networks have one
   bool layer_1_by_sums = false;
   bool without_front = false;
+  bool without_tail = false;
 };
 
 /// A compiled plan, and images that it is run on as the engine runs them.
@@ -57,6 +59,12 @@ class CascadeRun {
       front_view_ = view_of(*front_, plan, view_);
       front_view_.bits = reinterpret_cast<const std::uint32_t*>(images.bits().words.data());
     }
+    if (!departure.without_tail) tail_ = find_tail(compiled_, plan, second_);
+    if (tail_)
+      tail_view_ = {.layers = tail_->layers.data(),
+                    .terms = reinterpret_cast<const uint4*>(tail_->terms.data()),
+                    .first = second_,
+                    .inputs = compiled_.layers[second_].inputs};
     counts_.resize(images_ * count_stride());
     counting_.tile = counting_tile(counting_, device.block_bytes);
     EXPECT_LE(counting_.shared_bytes(), device.block_bytes);
@@ -70,6 +78,7 @@ class CascadeRun {
   }
 
   bool has_front() const { return front_.has_value(); }
+  bool has_tail() const { return tail_.has_value(); }
 
   /// From the inputs on.
   void run(Index until) {
@@ -88,6 +97,8 @@ class CascadeRun {
     for (const LaunchArgs& args : launches_of(memory, images_, second_, until, survivors(1))) {
       if (fronted && args.first == 0)
         launch_front(args);
+      else if (tail_ && args.first == tail_->first)
+        emulation::launch(blocks_, kTailThreads, sizeof(TailBlock), [&] { tail_kernel(view_, tail_view_, args); });
       else
         emulation::launch(blocks_, kThreads, shared_.bytes(), [&] { cascade_kernel(view_, args); });
     }
@@ -130,11 +141,16 @@ class CascadeRun {
   template <Index kLog>
   void launch_front_of(const LaunchArgs& args) {
     using Shape = FrontShape<kLog>;
+    divide_images(images_, blocks_, Shape::kImages, front_view_);
     emulation::launch(blocks_, Shape::kThreads, sizeof(FrontBlock<Shape>),
                       [&] { front_kernel<kLog>(front_view_, args); });
   }
   void launch_front(const LaunchArgs& args) {
     switch (front_->neurons) {
+      case 64:
+        return launch_front_of<6>(args);
+      case 128:
+        return launch_front_of<7>(args);
       case 256:
         return launch_front_of<8>(args);
       case 512:
@@ -159,6 +175,8 @@ class CascadeRun {
   CountingArgs counting_;
   std::optional<Front> front_;
   FrontView front_view_{};
+  std::optional<Tail> tail_;
+  TailView tail_view_{};
   StateLayout layout_;
   std::vector<std::byte> state_;
   std::vector<std::byte> handed_over_;  ///< the state's first part, as the last launch copied it

@@ -11,6 +11,7 @@
 #include "engines/cuda/cascade/front.hpp"
 #include "engines/cuda/cascade/kernel.cuh"
 #include "engines/cuda/cascade/setup.hpp"
+#include "engines/cuda/cascade/tail.cuh"
 #include "engines/cuda/cascade/uploaded_program.hpp"
 #include "engines/cuda/layers/images.hpp"
 #include "engines/cuda/retire/offered_duplicates.hpp"
@@ -174,24 +175,33 @@ class CascadeEngine final : public InspectableEngine {
   void launch_front(const LaunchArgs& args) {
     cascade::FrontView view = program_->front_view;
     view.bits = reinterpret_cast<const std::uint32_t*>(images_.words());
-    const unsigned blocks = std::min(blocks_, blocks_for(args.images, front_.images));
-    front_.kernel<<<blocks, front_.threads, front_.shared_bytes, stream_>>>(view, args);
+    cascade::divide_images(args.images, blocks_, front_.images, view);
+    front_.kernel<<<blocks_, front_.threads, front_.shared_bytes, stream_>>>(view, args);
     check_launch();
   }
 
-  /// May start while the kernel before it ends; see cascade::await_previous_kernel().
   void launch(const LaunchArgs& args) {
+    if (program_->tail_view && args.first == program_->tail_view->first)
+      launch_early(cascade::tail_kernel, cascade::kTailThreads, sizeof(cascade::TailBlock), program_->view,
+                   *program_->tail_view, args);
+    else
+      launch_early(cascade::cascade_kernel, cascade::kThreads, shared_bytes_, program_->view, args);
+  }
+
+  /// A kernel that may start while the one before it ends; see cascade::await_previous_kernel().
+  template <class... Args>
+  void launch_early(void (*kernel)(Args...), Index threads, std::size_t shared_bytes, const Args&... args) {
     cudaLaunchAttribute early{};
     early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
     early.val.programmaticStreamSerializationAllowed = 1;
     cudaLaunchConfig_t config{};
     config.gridDim = blocks_;
-    config.blockDim = cascade::kThreads;
-    config.dynamicSmemBytes = shared_bytes_;
+    config.blockDim = threads;
+    config.dynamicSmemBytes = shared_bytes;
     config.stream = stream_;
     config.attrs = &early;
     config.numAttrs = early_starts_ ? 1 : 0;
-    check(cudaLaunchKernelEx(&config, cascade::cascade_kernel, program_->view, args));
+    check(cudaLaunchKernelEx(&config, kernel, args...));
   }
 
   /// Enqueues layers 0 .. until-1; `left` receives the images that are active after them.

@@ -12,7 +12,7 @@ FrontLaunch launch_of() {
   using Shape = FrontShape<kLog>;
   return {.kernel = front_kernel<kLog>,
           .threads = Shape::kThreads,
-          .images = Shape::kTeams * Shape::kImages,
+          .images = Shape::kImages,
           .shared_bytes = sizeof(FrontBlock<Shape>)};
 }
 
@@ -20,6 +20,10 @@ FrontLaunch launch_of() {
 
 FrontLaunch front_launch(Index neurons) {
   switch (neurons) {
+    case 64:
+      return launch_of<6>();
+    case 128:
+      return launch_of<7>();
     case 256:
       return launch_of<8>();
     case 512:

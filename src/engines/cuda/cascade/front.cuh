@@ -9,8 +9,9 @@
 // that retire list nothing. Survivors go to device memory, as those of cascade_kernel do.
 //
 // Mapping. front_team.cuh has the shapes: 1024 slots in shared memory for each warp, one lane per word of 32 slots in
-// layer 0 and in masks, eight lanes per octet in the other layers. The bits of a team's next batch are read while it
-// computes. Teams never wait for one another.
+// layer 0 and in masks, four lanes per octet in the other layers. The bits of a team's next batch are read while it
+// computes. Teams never wait for one another, and count images in the shared memory of their block: atomic operations
+// on one word of device memory follow one another at a few cycles each.
 //
 // Bound. Instruction issue; where neurons are few, the latency of a layer. results/h200/roofline.md has measurements.
 
@@ -27,8 +28,9 @@ struct FrontBatch {
   const FrontView& front;
   const LaunchArgs& args;
   const FrontLayers<Shape>& layers;
-  Index first;        ///< image
-  std::uint32_t all;  ///< the images that exist
+  Index* saturated_images;  ///< of the block, by layer
+  Index first;              ///< image
+  std::uint32_t all;        ///< the images that exist
   std::uint32_t live = 0;
   std::uint32_t saturated = 0;
 
@@ -57,11 +59,14 @@ struct FrontBatch {
     const FrontTeam<Shape>& team = layers.team;
     const bool has_word = layers.has_word(number);
     const bool may_saturate = number + 1 >= front.saturated_from;
-    live = images_of(__ballot_sync(0xffffffffU, mask != 0));
-    std::uint32_t below = images_of(__ballot_sync(0xffffffffU, has_word && mask != 0xffffffffU));
-    if (may_saturate && (live & ~below) != 0) {
-      const bool below_cap = has_word && (live & ~below & own_image()) != 0 && layers.below_cap(number);
-      below |= images_of(__ballot_sync(0xffffffffU, below_cap));
+    live = images_of(__ballot_sync(0xffffffffU, has_word && mask != 0)) & ~saturated;
+    std::uint32_t below = 0;
+    if (may_saturate) {
+      below = images_of(__ballot_sync(0xffffffffU, has_word && mask != 0xffffffffU));
+      if ((live & ~below) != 0) {
+        const bool below_cap = has_word && (live & ~below & own_image()) != 0 && layers.below_cap(number);
+        below |= images_of(__ballot_sync(0xffffffffU, below_cap));
+      }
     }
     if constexpr (Shape::kWarps > 1) {
       Marks* const marks = layers.memory.marks;
@@ -84,7 +89,7 @@ struct FrontBatch {
       const Index image = first + team.lane / kLanes;
       atomicOr(args.categories + image / 32, 1U << image % 32);
     }
-    if (team.thread == 0) atomicAdd(&args.tallies[number].saturated, static_cast<Index>(__popc(at_cap)));
+    if (team.thread == 0) atomicAdd(&saturated_images[number], static_cast<Index>(__popc(at_cap)));
     if ((at_cap & own_image()) != 0) layers.memory.masks[number % 2][team.own_word(team.lane)] = 0;
     __syncwarp();
   }
@@ -134,6 +139,26 @@ struct FrontBatch {
   }
 };
 
+/// What a team takes next, as its first thread sees it: a batch of its block's share, or one of those that all blocks
+/// take from in the end.
+struct FrontTicket {
+  Index own = 0;     ///< number in the block's share; from FrontView::own_batches on, there is none
+  Index common = 0;  ///< otherwise
+
+  __device__ static FrontTicket take(const FrontView& front, Index& taken, Index* next) {
+    FrontTicket ticket;
+    ticket.own = atomicAdd(&taken, 1U);
+    if (ticket.own >= front.own_batches) ticket.common = atomicAdd(next, 1U);
+    return ticket;
+  }
+  __device__ FrontImages images(const FrontView& front, Index all) const {
+    const Index first = (own * gridDim.x + blockIdx.x) * front.large_batch;
+    if (own < front.own_batches) return {first, front.large_batch};
+    const Index rest = front.own_batches * gridDim.x * front.large_batch + common * front.small_batch;
+    return {rest, rest < all ? min(all - rest, front.small_batch) : 0};
+  }
+};
+
 template <Index kLog>
 __global__ void __launch_bounds__(FrontShape<kLog>::kThreads, 1)
     front_kernel(const __grid_constant__ FrontView front, const __grid_constant__ LaunchArgs args) {
@@ -142,39 +167,58 @@ __global__ void __launch_bounds__(FrontShape<kLog>::kThreads, 1)
 #if __CUDA_ARCH__ >= 900
   cudaTriggerProgrammaticLaunchCompletion();  // the kernel that follows has something to prepare
 #endif
+  if (threadIdx.x == 0) block.taken = 0;
+  if (threadIdx.x < kMostFrontLayers) block.live[threadIdx.x] = block.saturated[threadIdx.x] = 0;
   copy_table(front.pair_table, block.pair_table, Shape::kThreads);
   __syncthreads();
   const FrontTeam<Shape> team;
   const FrontLayers<Shape> layers{front, block.teams[team.number], block.pair_table, team};
   FrontMemory<Shape>& memory = layers.memory;
 
-  const Index dealt = gridDim.x * Shape::kTeams * Shape::kImages;
-  Index first = (blockIdx.x * Shape::kTeams + team.number) * Shape::kImages;
   Index live_images = 0;  // after layer `team.thread`
+  FrontTicket ticket;
+  if (team.thread == 0) {
+    memory.next = FrontTicket::take(front, block.taken, args.next).images(front, args.images);
+    ticket = FrontTicket::take(front, block.taken, args.next);
+  }
+  team.sync();
+  FrontImages images = memory.next;
   std::uint32_t words[kMostFrontWords];
-  layers.read_bits(first, args.images, words);
-  Index next = 0;
-  if (team.thread == 0) next = dealt + atomicAdd(args.next, Shape::kImages);
-  while (first < args.images) {
-    if (team.thread == 0) memory.next = next;
+  layers.read_bits(images, words);
+  team.sync();
+  while (images.count > 0) {
+    if (team.thread == 0) memory.next = ticket.images(front, args.images);
     layers.count(words);
-    const Index following = memory.next;
-    layers.read_bits(following, args.images, words);
-    if (team.thread == 0) next = dealt + atomicAdd(args.next, Shape::kImages);
+    const FrontImages following = memory.next;
+    layers.read_bits(following, words);
+    if (team.thread == 0) ticket = FrontTicket::take(front, block.taken, args.next);
 
-    FrontBatch<Shape> batch{front, args, layers, first,
-                            FrontBatch<Shape>::first_lanes(min(args.images - first, Shape::kImages))};
+    FrontBatch<Shape> batch{front,           args,         layers,
+                            block.saturated, images.first, FrontBatch<Shape>::first_lanes(images.count)};
+    float* from = memory.values[1];
+    float* to = memory.values[0];  // of layer 0
     for (Index number = 0; number < front.until; ++number) {
-      const std::uint32_t mask = number == 0 ? layers.counted() : number == 1 ? layers.look_up() : layers.add(number);
+      const std::uint32_t mask = number == 0   ? layers.counted()
+                                 : number == 1 ? layers.look_up()
+                                               : layers.add(number, from, to);
+      float* const written = to;
+      to = from;
+      from = written;
       batch.note(number, mask);
       if (team.thread == number) live_images += __popc(batch.live);
       if (batch.active() == 0) break;
     }
     if (batch.active() != 0) batch.save();
     team.sync();
-    first = following;
+    images = following;
   }
-  if (team.thread < front.until && live_images > 0) atomicAdd(&args.tallies[team.thread].live, live_images);
+  if (team.thread < front.until && live_images > 0) atomicAdd(&block.live[team.thread], live_images);
+  __syncthreads();
+  if (threadIdx.x < front.until) {
+    LayerTally& tally = args.tallies[threadIdx.x];
+    if (block.live[threadIdx.x] > 0) atomicAdd(&tally.live, block.live[threadIdx.x]);
+    if (block.saturated[threadIdx.x] > 0) atomicAdd(&tally.saturated, block.saturated[threadIdx.x]);
+  }
   if (blockIdx.x == 0 && threadIdx.x == 0) atomicMax(args.counted, front.until);
 }
 

@@ -15,18 +15,20 @@ struct FrontLayers {
   const float* pair_table;  ///< in shared memory
   FrontTeam<Shape> team;
 
-  static constexpr Index kBits = 6;  ///< of a count
+  static constexpr Index kBits = 6;         ///< of a count
+  static constexpr Index kOctets = 4 * 32;  ///< of a warp, a multiple of the eight that it computes at a time
 
   /// Whether this lane's word is one of layer `number`.
   __device__ bool has_word(Index number) const {
     return number + 1 < front.until || team.own_word(team.lane) % Shape::kWords < front.outputs / 32;
   }
 
-  /// Reads this thread's words of the images' bits; images from `end` on have none.
-  __device__ void read_bits(Index first, Index end, std::uint32_t (&words)[kMostFrontWords]) const {
-    const Index image = first + team.thread / Shape::kWords;
-    const bool exists = image < end;
-    const std::uint32_t* from = front.bits + std::size_t{image} * front.bits_pitch + team.thread % Shape::kWords;
+  /// Reads this thread's words of the images' bits.
+  __device__ void read_bits(const FrontImages& images, std::uint32_t (&words)[kMostFrontWords]) const {
+    const Index image = team.thread / Shape::kWords;
+    const bool exists = image < images.count;
+    const std::uint32_t* from =
+        front.bits + std::size_t{images.first + image} * front.bits_pitch + team.thread % Shape::kWords;
 #pragma unroll
     for (Index k = 0; k < kMostFrontWords; ++k)
       words[k] = exists && k < front.words_per_class ? __ldcs(from + k * Shape::kWords) : 0;
@@ -88,27 +90,30 @@ struct FrontLayers {
     return more;
   }
 
-  /// One bit per slot of this lane's word in layer `number`: it has an input above 0.
-  __device__ std::uint32_t with_inputs(Index number) const {
+  /// One bit per slot of this lane's word in layer `number`: it has an input above 0, that of its own number or the one
+  /// `shift` ahead.
+  __device__ std::uint32_t with_inputs(Index number, Index shift) const {
     if (!has_word(number)) return 0;
     const std::uint32_t* masks = memory.masks[(number - 1) % 2];
-    const Index shift = front.steps[number].shift;
     const Index word = team.own_word(team.lane);
-    const Index image = word / Shape::kWords * Shape::kWords;
-    const auto mask_at = [&](Index ahead) { return masks[image + (word + ahead) % Shape::kWords]; };
+    const Index image = word & ~(Shape::kWords - 1);
+    const auto mask_at = [&](Index ahead) { return masks[image | ((word + ahead) & (Shape::kWords - 1))]; };
     return mask_at(0) | __funnelshift_r(mask_at(shift / 32), mask_at(shift / 32 + 1), shift % 32);
   }
 
-  /// Lists the octets of this warp's words that have a bit in some lane's `slots`; returns their number.
+  /// Lists the first slots of this warp's octets: first those that have a bit in some lane's `slots`, then the others,
+  /// whose activations are all 0. Returns the number of the former.
   __device__ Index list_octets(std::uint32_t slots) const {
     std::uint16_t* list = memory.octets[team.warp];
-    const Index octet = 4 * team.own_word(team.lane);
+    const Index own = 32 * team.own_word(team.lane);
+    const std::uint32_t before = (1U << team.lane) - 1;
     Index count = 0;
 #pragma unroll
     for (Index k = 0; k < 4; ++k) {
-      const bool listed = (slots >> (8 * k) & 0xffU) != 0;
+      const bool listed = (slots & 0xffU << (8 * k)) != 0;
       const std::uint32_t lanes = __ballot_sync(0xffffffffU, listed);
-      if (listed) list[count + __popc(lanes & ((1U << team.lane) - 1))] = static_cast<std::uint16_t>(octet + k);
+      const Index place = count + __popc(lanes & before);
+      list[listed ? place : kOctets - 1 - (32 * k + team.lane - place)] = static_cast<std::uint16_t>(own + 8 * k);
       count += __popc(lanes);
     }
     return count;
@@ -122,43 +127,24 @@ struct FrontLayers {
           make_float4(0.0F, 0.0F, 0.0F, 0.0F);
   }
 
-  /// Runs layer `number`: `compute` makes two activations at once of the slots of their first and of their other
-  /// inputs. Returns the mask of this lane's word.
+  /// Runs layer `number`: `compute` makes two neighbouring activations of the slots of their first and of their other
+  /// inputs; shifts are even, so that these are neighbours too. Returns the mask of this lane's word, whose bits stand
+  /// for octets: all eight are set where one slot is above 0.
   template <class Compute>
-  __device__ std::uint32_t run(Index number, Compute compute) const {
-    float* const values = memory.values[number % 2];
+  __device__ std::uint32_t run(Index number, Index shift, float* values, Compute compute) const {
     std::uint32_t* const masks = memory.masks[number % 2];
-    const std::uint16_t* const list = memory.octets[team.warp];
-    const Index shift = front.steps[number].shift;
-    const std::uint32_t slots = with_inputs(number);
+    const std::uint16_t* const list = memory.octets[team.warp] + team.lane / 4;
+    const std::uint32_t slots = with_inputs(number, shift);
     masks[team.own_word(team.lane)] = 0;
     clear(values);
     const Index count = list_octets(slots);
     __syncwarp();
-    for (Index i = 0; i < count; i += 8) {
-      Index slot[2];
-      Index first[2];
-      Index second[2];
-      bool exists[2];
-#pragma unroll
-      for (Index k = 0; k < 2; ++k) {
-        const Index at = i + 4 * k + team.lane / 8;
-        exists[k] = at < count;
-        slot[k] = list[exists[k] ? at : count - 1] * 8 + team.lane % 8;
-        const Index other = (slot[k] & ~(Shape::kNeurons - 1)) | ((slot[k] + shift) & (Shape::kNeurons - 1));
-        first[k] = min(slot[k], other);
-        second[k] = max(slot[k], other);
-      }
-      float y[2];
-      compute(first, second, y);
-#pragma unroll
-      for (Index k = 0; k < 2; ++k) {
-        const std::uint32_t live = __ballot_sync(0xffffffffU, y[k] > 0.0F);
-        if (!exists[k]) continue;
-        values[slot[k]] = y[k];
-        if (team.lane % 8 == 0)
-          reinterpret_cast<std::uint8_t*>(masks)[slot[k] / 8] = static_cast<std::uint8_t>(live >> team.lane);
-      }
+    for (Index begin = 0; begin < count; begin += 8) {
+      const Index slot = list[begin] + team.lane % 4 * 2;
+      const Index other = slot ^ ((slot ^ (slot + shift)) & (Shape::kNeurons - 1));
+      const float2 y = compute(min(slot, other), max(slot, other));
+      *reinterpret_cast<float2*>(values + slot) = y;
+      if (fmaxf(y.x, y.y) > 0.0F) reinterpret_cast<std::uint8_t*>(masks)[slot / 8] = 0xff;
     }
     __syncwarp();
     return masks[team.own_word(team.lane)];
@@ -166,30 +152,39 @@ struct FrontLayers {
 
   /// Layer 1, by the table.
   __device__ std::uint32_t look_up() const {
-    const std::uint8_t* counts = memory.counts();
-    return run(1, [&](const Index(&first)[2], const Index(&second)[2], float(&y)[2]) {
-#pragma unroll
-      for (Index k = 0; k < 2; ++k) y[k] = pair_table[counts[first[k]] * kTablePitch + counts[second[k]]];
+    const auto* counts = reinterpret_cast<const std::uint16_t*>(memory.counts());
+    return run(1, front.steps[1].shift, memory.values[1], [&](Index first, Index second) {
+      const std::uint32_t a = counts[first / 2];
+      const std::uint32_t b = counts[second / 2];
+      return make_float2(pair_table[(a & 0xffU) * kTablePitch + (b & 0xffU)],
+                         pair_table[(a >> 8U) * kTablePitch + (b >> 8U)]);
     });
   }
 
   /// A layer after that, by sums.
-  __device__ std::uint32_t add(Index number) const {
-    const FrontLayer& layer = front.steps[number];
-    const float* values = memory.values[(number - 1) % 2];
-    return run(number, [&](const Index(&first)[2], const Index(&second)[2], float(&y)[2]) {
-      const float a[2] = {values[first[0]], values[first[1]]};
-      const float b[2] = {values[second[0]], values[second[1]]};
-      float z[2] = {0.0F, 0.0F};
-#pragma unroll 8
-      for (Index pair = 0; pair < layer.pairs; ++pair) {
+  __device__ std::uint32_t add(Index number, const float* values, float* to) const {
+    constexpr Index kTogether = 16;  // pairs: those of the official networks
+    const FrontLayer layer = front.steps[number];
+    const float cap = front.cap;
+    return run(number, layer.shift, to, [&](Index first, Index second) {
+      const float2 a = *reinterpret_cast<const float2*>(values + first);
+      const float2 b = *reinterpret_cast<const float2*>(values + second);
+      float2 z{0.0F, 0.0F};
+      const auto add_pair = [&] {
+        z.x = fmaf(a.x, layer.weight, z.x);
+        z.y = fmaf(a.y, layer.weight, z.y);
+        z.x = fmaf(b.x, layer.weight, z.x);
+        z.y = fmaf(b.y, layer.weight, z.y);
+      };
+      Index left = layer.pairs;
+#pragma unroll 1
+      for (; left >= kTogether; left -= kTogether) {
 #pragma unroll
-        for (Index k = 0; k < 2; ++k) z[k] = fmaf(a[k], layer.weight, z[k]);
-#pragma unroll
-        for (Index k = 0; k < 2; ++k) z[k] = fmaf(b[k], layer.weight, z[k]);
+        for (Index pair = 0; pair < kTogether; ++pair) add_pair();
       }
-#pragma unroll
-      for (Index k = 0; k < 2; ++k) y[k] = fminf(fmaxf(z[k] + layer.bias, 0.0F), front.cap);
+#pragma unroll 1
+      for (; left > 0; --left) add_pair();
+      return make_float2(fminf(fmaxf(z.x + layer.bias, 0.0F), cap), fminf(fmaxf(z.y + layer.bias, 0.0F), cap));
     });
   }
 

@@ -73,7 +73,7 @@ std::optional<FrontLayer> step_of(const CascadeProgram& program, Index number, I
     return {};
   const std::uint32_t* terms = program.terms.data() + 4 * layer.terms;
   const Index shift = terms[0] >> 16U;
-  if (shift == 0) return {};
+  if (shift == 0 || shift % 2 != 0) return {};
   for (Index c = 0; c < layer.outputs; ++c)
     if (!is_shifted({terms[c] & 0xffffU, terms[c] >> 16U}, c, shift, neurons)) return {};
   return FrontLayer{.shift = shift, .pairs = layer.pairs, .weight = layer.weight, .bias = layer.bias};

@@ -11,8 +11,7 @@
 
 namespace spdnn {
 
-/// Neurons of a front: with 64 of them, cascade_kernel is faster (results/tried.md).
-inline constexpr Index kFrontNarrowest = 256;
+inline constexpr Index kFrontNarrowest = 64;  ///< neurons
 inline constexpr Index kFrontWidest = 4096;
 inline constexpr Index kMostFrontLayers = 16;   ///< that kernel arguments have room for
 inline constexpr Index kMostFrontWords = 16;    ///< of the inputs of a class
@@ -21,7 +20,7 @@ inline constexpr Index kFewestFrontLayers = 3;  ///< from counts, by the table, 
 /// A layer of a front after layer 0: neuron c adds up a, b, a, b, ..., where a and b are the inputs c and
 /// (c + shift) % neurons, that of the lower number first.
 struct FrontLayer {
-  Index shift = 0;
+  Index shift = 0;  ///< even, so that neighbours read neighbours
   Index pairs = 0;
   float weight = 0.0F;
   float bias = 0.0F;  ///< at most 0

@@ -27,14 +27,20 @@ struct FrontShape {
   static_assert(kTeamWords == 32 * kWarps, "a thread for each word");
 };
 
+/// Images that follow one another.
+struct FrontImages {
+  Index first;
+  Index count;
+};
+
 /// The shared memory of a team. Layer k writes to side k % 2. Layer 0 writes counts, one byte each, in place of values.
 template <class Shape>
 struct alignas(16) FrontMemory {
   float values[2][Shape::kSlots];
   std::uint32_t masks[2][Shape::kTeamWords];
-  std::uint16_t octets[Shape::kWarps][4 * 32];  ///< by warp: eight slots each, those to compute
+  std::uint16_t octets[Shape::kWarps][4 * 32];  ///< by warp: the first of eight slots each, those to compute first
   Marks marks[4];      ///< of the team's image after layer k at k % 4, where the team has several warps
-  Index next;          ///< the first image of the next batch
+  FrontImages next;    ///< batch
   Index place;         ///< of the team's image among the survivors
   std::uint32_t hash;  ///< sum of its row's shares
 
@@ -46,6 +52,9 @@ template <class Shape>
 struct alignas(16) FrontBlock {
   float pair_table[kTableFloats];
   FrontMemory<Shape> teams[Shape::kTeams];
+  Index taken;                        ///< batches of the block's share
+  Index live[kMostFrontLayers];       ///< images, by layer, as in LayerTally
+  Index saturated[kMostFrontLayers];  ///< likewise
 };
 
 /// A thread's place in its team.

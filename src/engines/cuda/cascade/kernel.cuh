@@ -16,6 +16,7 @@
 // Bound. Where the sums of a layer are a, b, a, b, ..., fp32 FMA; in other layers shared memory; for the last images
 // the latency of a layer. results/h200/roofline.md has measurements.
 
+#include "engines/cuda/cascade/ends_of_launches.cuh"
 #include "engines/cuda/cascade/narrow.cuh"
 #include "engines/cuda/cascade/survivors.cuh"
 #include "engines/cuda/cascade/tables.cuh"
@@ -70,46 +71,6 @@ __device__ inline Index take_images(BlockContext& block, Index most, Index dealt
   return shared.next[0];
 }
 
-/// Programmatic dependent launch, if the device supports it: a kernel starts before the previous one has ended. Waits
-/// for that, and lets the next one start.
-__device__ inline void await_previous_kernel() {
-#if __CUDA_ARCH__ >= 900
-  cudaTriggerProgrammaticLaunchCompletion();
-  cudaGridDependencySynchronize();
-#endif
-}
-
-/// The last block of a run to finish retires the duplicates, writes the results to the host and clears the state.
-__device__ inline void finish_run(BlockContext& block) {
-  const LaunchArgs& args = block.args;
-  const Results& results = args.results;
-  Shared& shared = block.shared;
-  __syncthreads();
-  if (threadIdx.x == 0) {
-    const unsigned long long before = add_acq_rel(results.done, 1ULL << 32U);
-    shared.next[0] = (before >> 32U) + 1 == gridDim.x ? 1 : 0;
-    shared.next[1] = static_cast<Index>(before);
-  }
-  __syncthreads();
-  const Index listed = shared.next[1];
-  if (shared.next[0] == 0) return;
-  const Index counted = __ldcg(results.counted);
-  if (listed > 0 && args.until == block.program.depth) {
-    retire_duplicates(args.search, listed, block.program.depth, args.tallies, args.categories, nullptr);
-    __syncthreads();
-  }
-  const Index runs = __ldcg(args.runs);
-  __syncthreads();
-  const Index units = (results.bytes + counted * sizeof(LayerTally) + sizeof(uint4) - 1) / sizeof(uint4);
-#pragma unroll 4
-  for (Index i = threadIdx.x; i < results.cleared / sizeof(uint4); i += kThreads) {
-    if (i < units) results.to[i] = __ldcg(results.state + i);
-    results.state[i] = make_uint4(0, 0, 0, 0);
-  }
-  __syncthreads();
-  if (threadIdx.x == 0) *args.runs = runs + 1;
-}
-
 __global__ void __launch_bounds__(kThreads, 1)
     cascade_kernel(const __grid_constant__ ProgramView program, const __grid_constant__ LaunchArgs args) {
   BlockContext block{.program = program,
@@ -145,7 +106,7 @@ __global__ void __launch_bounds__(kThreads, 1)
     block.memory.give_all(wave);
   }
   if (threadIdx.x == 0) atomicMax(args.counted, min(reached + 1, program.depth));
-  if (args.results.to != nullptr) finish_run(block);
+  if (args.results.to != nullptr) finish_run(program.depth, args, block.shared.next);
 }
 
 }  // namespace spdnn::cuda::cascade

@@ -17,17 +17,29 @@ struct Decision {
   bool ends = false;  ///< its run ends after this layer
 };
 
-/// Records the results of images whose run ends after layer `number`. By whole warps, if one of the images ends.
-__device__ inline void record_ends(const BlockContext& block, Index number, Index image, const Decision& decision) {
-  const LaunchArgs& args = block.args;
-  const bool last = number + 1 == block.program.depth;
-  if (decision.saturated || (last && decision.ends && decision.live))
-    atomicOr(args.categories + image / 32, 1U << image % 32);
-  if (decision.ends && args.search.endings != nullptr)
-    end_image(args.search, image, decision.dead && !decision.saturated ? number : block.program.depth);
-  const std::uint32_t saturates = __ballot_sync(0xffffffffU, decision.saturated);
-  if (threadIdx.x % 32 == 0 && saturates != 0)
-    atomicAdd(&args.tallies[number].saturated, static_cast<Index>(__popc(saturates)));
+/// Decides about an `active` image after layer `number` of `outputs` neurons.
+__device__ inline Decision decide(const ProgramView& program, Index number, Index outputs, bool active, Marks marks) {
+  Decision decision;
+  decision.live = active && marks.live != 0;
+  decision.saturated = active && marks.below_cap == 0 && outputs > 0 && number + 1 >= program.saturated_from;
+  decision.dead = active && !decision.live && number + 1 >= program.dead_from;
+  decision.ends = active && (decision.saturated || decision.dead || number + 1 == program.depth);
+  return decision;
+}
+
+/// Records what becomes of an image whose run ends after layer `number`, but in the layer's tally.
+__device__ inline void record_end(const ProgramView& program, const LaunchArgs& args, Index number, Index image,
+                                  const Decision& decision) {
+  const bool last = number + 1 == program.depth;
+  if (decision.saturated || (last && decision.live)) atomicOr(args.categories + image / 32, 1U << image % 32);
+  if (args.search.endings != nullptr)
+    end_image(args.search, image, decision.dead && !decision.saturated ? number : program.depth);
+}
+
+/// Notes that an image that stays active is all zero after layer `number`, if the search for duplicates must know.
+__device__ inline void note_zero(const LaunchArgs& args, Index number, Index image, const Decision& decision) {
+  if (args.search.endings != nullptr && number < args.search.zero_layers && !decision.live && !decision.dead)
+    mark_zero_at_layer(args.search, image, number);
 }
 
 /// Decides whether this thread's image (kNoImage: none) retires after layer `number` of `outputs` neurons: returns the
@@ -38,18 +50,19 @@ __device__ inline Index retire_image(const BlockContext& block, Index number, In
   const ProgramView& program = block.program;
   const LaunchArgs& args = block.args;
   const bool active = image != kNoImage;
-  const bool live = active && marks.live != 0;
-  const bool saturated = active && marks.below_cap == 0 && outputs > 0 && number + 1 >= program.saturated_from;
-  const bool dead = active && !live && number + 1 >= program.dead_from;
+  const Decision decision = decide(program, number, outputs, active, marks);
   if (record) {
-    const std::uint32_t lives = __ballot_sync(0xffffffffU, live);
+    const std::uint32_t lives = __ballot_sync(0xffffffffU, decision.live);
     if (threadIdx.x % 32 == 0 && lives != 0) atomicAdd(&args.tallies[number].live, static_cast<Index>(__popc(lives)));
-    const bool ends = active && (saturated || dead || number + 1 == program.depth);
-    if (__ballot_sync(0xffffffffU, ends) != 0) record_ends(block, number, image, {live, saturated, dead, ends});
-    if (args.search.endings != nullptr && number < args.search.zero_layers && active && !live && !dead)
-      mark_zero_at_layer(args.search, image, number);
+    if (__ballot_sync(0xffffffffU, decision.ends) != 0) {
+      if (decision.ends) record_end(program, args, number, image, decision);
+      const std::uint32_t saturates = __ballot_sync(0xffffffffU, decision.saturated);
+      if (threadIdx.x % 32 == 0 && saturates != 0)
+        atomicAdd(&args.tallies[number].saturated, static_cast<Index>(__popc(saturates)));
+    }
+    if (active) note_zero(args, number, image, decision);
   }
-  return saturated || dead ? kNoImage : image;
+  return decision.saturated || decision.dead ? kNoImage : image;
 }
 
 /// Retires a wave's images by the marks of layer `number`, clears these, and records the active images. One thread per

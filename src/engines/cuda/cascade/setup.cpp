@@ -95,6 +95,12 @@ FrontView view_of(const Front& front, const Plan& plan, const ProgramView& progr
   return view;
 }
 
+void divide_images(Index images, Index blocks, Index most, FrontView& front) {
+  front.large_batch = most;
+  front.small_batch = std::max(most / 2, Index{1});
+  front.own_batches = images / (2 * blocks * most);
+}
+
 Index second_launch_layer(const CascadeProgram& program) {
   const auto depth = narrow<Index>(program.layers.size());
   Index layer = 1;

@@ -16,21 +16,21 @@ __device__ inline Index epoch_of(const LaunchArgs& args) { return __ldcg(args.ru
 
 /// Whether this thread's image, of row `row` if it `exists`, equals its candidate; if so, lists it. By whole warps with
 /// consecutive rows.
-__device__ inline bool is_duplicate(const BlockContext& block, Index width, Index row, bool exists, std::uint32_t hash,
+__device__ inline bool is_duplicate(const LaunchArgs& args, Index width, Index row, bool exists, std::uint32_t hash,
                                     Index image) {
-  const Survivors& in = block.args.in;
+  const Survivors& in = args.in;
   const Index lane = threadIdx.x % 32;
-  const Index other = exists ? candidate_for(block.args.search, kSide, epoch_of(block.args), row, hash) : row;
+  const Index other = exists ? candidate_for(args.search, kSide, epoch_of(args), row, hash) : row;
   const std::uint32_t candidates = __ballot_sync(0xffffffffU, other != row);
   if (candidates == 0) return false;
-  const unsigned long long entries = take_entries(block.args.search, candidates);
+  const unsigned long long entries = take_entries(args.search, candidates);
   const Index owner = other != row ? __ldcg(in.images + other) : kNoImage;
   const std::uint32_t differing = differing_rows(
       in.rows, in.stride, width, row - lane, candidates,
       [&](Index i) { return __shfl_sync(0xffffffffU, other, static_cast<int>(i)); }, lane, 32);
   const std::uint32_t duplicates = candidates & ~__reduce_or_sync(0xffffffffU, differing);
-  list_duplicates(block.args.search, entries, candidates, duplicates, image, owner, block.args.first,
-                  &block.args.tallies[block.args.first].duplicates);
+  list_duplicates(args.search, entries, candidates, duplicates, image, owner, args.first,
+                  &args.tallies[args.first].duplicates);
   return (duplicates >> lane & 1U) != 0;
 }
 
@@ -60,7 +60,7 @@ __device__ inline void load_survivors(BlockContext& block, Index width, Index fi
         if (neuron + k < width) to[(neuron + k) << wave.shift] = y[k];
     }
   }
-  if (searching && is_duplicate(block, width, row, exists, hash, image)) image = kNoImage;
+  if (searching && is_duplicate(block.args, width, row, exists, hash, image)) image = kNoImage;
   if (threadIdx.x < wave.slots()) block.shared.image[threadIdx.x] = image;
   wave.active = note_active(wave, block.shared);
 }

@@ -7,6 +7,7 @@
 
 #include "engines/cuda/cascade/front_program.hpp"
 #include "engines/cuda/cascade/program.hpp"
+#include "engines/cuda/cascade/tail_program.hpp"
 #include "engines/cuda/layers/activation.hpp"
 #include "engines/cuda/retire/duplicate_search.hpp"
 
@@ -80,7 +81,18 @@ struct FrontView {
   const float* pair_table;   ///< as in ProgramView
   const float* activations;  ///< of layer 0, by count
   const std::uint32_t* bits;
-  Index bits_pitch;  ///< 32-bit words per image
+  Index bits_pitch;   ///< 32-bit words per image
+  Index own_batches;  ///< of each block, of large_batch images each; the other images come in batches of small_batch
+  Index large_batch;
+  Index small_batch;
+};
+
+/// The tail of a plan as tail_kernel takes it.
+struct TailView {
+  const TailLayer* layers;
+  const uint4* terms;
+  Index first;   ///< layer
+  Index inputs;  ///< of it
 };
 
 /// The kernels' counts of one layer.

@@ -32,20 +32,31 @@ class UploadedProgram {
     put(biases_, from.biases, view.biases);
     if (!from.pair_table.empty()) put(pair_table_, from.pair_table, view.pair_table);
     front = find_front(from, plan);
-    if (!front) return;
-    front_view = view_of(*front, plan, view);
-    put(activations_, front->activations, front_view.activations);
+    if (front) {
+      front_view = view_of(*front, plan, view);
+      put(activations_, front->activations, front_view.activations);
+    }
+    const std::optional<Tail> tail = find_tail(from, plan, front ? front->layers : second_launch_layer(from));
+    if (tail) {
+      tail_view = {
+          .layers = nullptr, .terms = nullptr, .first = tail->first, .inputs = from.layers[tail->first].inputs};
+      put(tail_layers_, tail->layers, tail_view->layers);
+      put(tail_terms_, tail->terms, tail_view->terms);
+    }
   }
 
   ProgramView view;
   CountingArgs counting;
   std::optional<Front> front;
   FrontView front_view{};  ///< the engine fills in the bits
+  std::optional<TailView> tail_view;
 
  private:
   DeviceBuffer<Index> input_starts_, input_values_, class_starts_, class_values_, words_, runs_, degrees_;
   DeviceBuffer<float> sums_, biases_, pair_table_, activations_;
   DeviceBuffer<CascadeLayer> layers_;
+  DeviceBuffer<TailLayer> tail_layers_;
+  DeviceBuffer<std::uint8_t> tail_terms_;
   DeviceBuffer<std::uint32_t> terms_;
 };
 

@@ -18,6 +18,20 @@ __device__ T* dynamic_shared() {
   return reinterpret_cast<T*>(block_dynamic_memory);
 }
 
+/// Where in shared memory a variable lies, and a value at such an address: for addresses that are put together of
+/// bytes.
+__device__ inline std::uint32_t shared_address(const void* variable) {
+  return static_cast<std::uint32_t>(__cvta_generic_to_shared(variable));
+}
+__device__ inline float load_shared(std::uint32_t address) {
+  float value = 0.0F;
+  asm volatile("ld.shared.f32 %0, [%1];" : "=f"(value) : "r"(address) : "memory");
+  return value;
+}
+__device__ inline void store_shared(std::uint32_t address, float value) {
+  asm volatile("st.shared.f32 [%0], %1;" ::"r"(address), "f"(value) : "memory");
+}
+
 /// A barrier for `count` threads, in whole warps; `id`: 1 .. 15, 0 is __syncthreads().
 __device__ inline void sync_threads(Index id, Index count) {
   asm volatile("bar.sync %0, %1;" ::"r"(id), "r"(count) : "memory");

@@ -75,13 +75,14 @@ TEST(FrontProgram, LeavesALayer) {
 TEST(FrontProgram, NeedsAWidthAndCountsThatItsKernelTakes) {
   const auto takes = [](const Shifts& shifts) { return front_of(testing::shifted_network(shifts)).has_value(); };
   for (const Shifts& shifts : testing::shifts_of_all_widths()) EXPECT_TRUE(takes(shifts)) << shifts.neurons;
-  EXPECT_FALSE(takes({128, 16, 1, {2, 4, 8}, 128}));
+  EXPECT_FALSE(takes({32, 16, 1, {2, 4, 8}, 32}));
   EXPECT_FALSE(takes({8192, 1, 1, {2, 4, 8}, 8192}));
   EXPECT_FALSE(takes({320, 16, 1, {2, 4, 8}, 320})) << "no power of two";
   EXPECT_FALSE(takes({256, 17, 1, {2, 4, 8}, 256})) << "more than 32 terms";
   EXPECT_FALSE(takes({256, 16, 32, {2, 4, 8}, 256})) << "the class of another word";
   EXPECT_TRUE(takes({256, 16, 31, {2, 4, 8}, 256}));
   EXPECT_FALSE(takes({256, 16, 1, {2, 4}, 120})) << "no whole words";
+  EXPECT_FALSE(takes({256, 16, 1, {3, 4, 8}, 256})) << "neighbours read no neighbours";
 }
 
 }  // namespace

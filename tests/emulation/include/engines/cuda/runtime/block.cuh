@@ -14,6 +14,15 @@ template <class T>
 T* dynamic_shared() {
   return reinterpret_cast<T*>(emulation::dynamic_shared());
 }
+inline std::uint32_t shared_address(const void* variable) {
+  return static_cast<std::uint32_t>(static_cast<const std::byte*>(variable) - emulation::dynamic_shared());
+}
+inline float load_shared(std::uint32_t address) {
+  return *reinterpret_cast<const float*>(emulation::dynamic_shared() + address);
+}
+inline void store_shared(std::uint32_t address, float value) {
+  *reinterpret_cast<float*>(emulation::dynamic_shared() + address) = value;
+}
 inline void sync_threads(Index id, Index count) { emulation::barrier_of(id, count); }
 inline Index load_acquire(const Index* from) {
   emulation::pause();
