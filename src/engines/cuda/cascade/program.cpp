@@ -8,6 +8,7 @@
 #include <map>
 
 #include "core/threads/parallel.hpp"
+#include "engines/cuda/cascade/tail_program.hpp"
 #include "engines/cuda/layers/activation.hpp"
 #include "engines/cuda/layers/alternation.hpp"
 #include "spdnn/error.hpp"
@@ -234,6 +235,7 @@ std::size_t most_cascade_bytes(const Plan& plan) {
     for (Index row = 0; row < layer.outputs(); ++row) most = std::max(most, layer.weights.degree(row));
     bytes += layer.outputs() * (sizeof(Index) + sizeof(float) + (most + kChunk - 1) / kChunk * kChunk * 2);
   }
+  if (plan.max_outputs() <= kTailWidth) bytes += plan.depth() * (sizeof(TailLayer) + Tail::kLayerBytes);
   // For layer 0: lists of its inputs and of its neurons' classes, four bytes per entry, padded to slices.
   return bytes + 4 * sizeof(Index) * (plan.layers.front().weights.entries() + plan.inputs() + 32);
 }
