@@ -1,8 +1,8 @@
 #pragma once
 
 // tail_kernel: the tail of a plan (tail_program.hpp) in place of the second launch of cascade_kernel. Few images come
-// here, and what bounds them there is the latency of a layer, with its barrier. Here a warp follows one image to its
-// end, and waits for nobody.
+// here, and the latency of a layer bounds them, its barrier included. Here a warp follows one image to its end, without
+// a barrier.
 //
 // Work. A warp takes a survivor of the first launch, drops it if it is a duplicate, and runs it to the last layer or
 // until it retires. The last block to finish writes the results into the host's memory.
@@ -57,7 +57,7 @@ class TailImage {
   __device__ TailImage(const ProgramView& program, const TailView& tail, const LaunchArgs& args, TailBlock& block)
       : program_(program), tail_(tail), args_(args), block_(block) {}
 
-  /// Follows survivor `place` to its end. `step`: the first layer; then the one after the last.
+  /// Follows survivor `place` to its end. `first`: the first layer.
   __device__ void follow(Index place, const TailStep& first) {
     const Index width = tail_.inputs;
     const bool searching = args_.search.list != nullptr;
