@@ -39,6 +39,39 @@ TEST(EmulatedFront, AgreesWithTheReference) {
   EXPECT_GT(duplicates, 5U);
 }
 
+/// One image for each octet of classes, of which all inputs are lit.
+ImageSet images_of_octets(const testing::Shifts& shifts) {
+  MatrixBuilder lit(shifts.neurons * shifts.words);
+  for (Index first = 0; first < shifts.neurons; first += std::max(8U, shifts.neurons / 16)) {
+    for (Index k = 0; k < shifts.words; ++k)
+      for (Index c = first; c < first + 8; ++c) lit.add(k * shifts.neurons + c);
+    lit.end_row();
+  }
+  return ImageSet{ImageSet{lit.uniform()}.to_bits()};
+}
+
+/// Sums that are not exact depend on the order of their terms, and neurons at the end read the first ones.
+TEST(EmulatedFront, RoundsAndWrapsAroundAsTheKernelsThatItReplaces) {
+  for (const testing::Shifts& shifts : testing::shifts_of_all_widths()) {
+    Network network = testing::shifted_network(shifts);
+    for (Layer& layer : network.layers) {
+      layer.weights.value = 0.37F;
+      layer.bias.uniform *= 0.6;
+    }
+    const Plan plan = make_plan(network, parse_passes("dead"));
+    for (const ImageSet& images :
+         {images_of_octets(shifts), testing::images_of_strips(14, shifts.neurons * shifts.words)}) {
+      CascadeRun with(plan, images, Device{kLarge.block_bytes, 1});
+      CascadeRun without(plan, images, Device{kLarge.block_bytes, 1}, {.without_front = true});
+      ASSERT_TRUE(with.has_front() && !without.has_front());
+      with.run(plan.depth() - 1);
+      without.run(plan.depth() - 1);
+      EXPECT_EQ(with.activations(plan.depth() - 1), without.activations(plan.depth() - 1)) << shifts.neurons;
+      EXPECT_EQ(with.alive(), without.alive()) << shifts.neurons;
+    }
+  }
+}
+
 /// A layer after the front adds its bias to sums of 0 as well: images that are all zero live on.
 TEST(EmulatedFront, KeepsImagesThatALaterLayerRevives) {
   const testing::Shifts shifts = testing::shifts_of_all_widths()[0];
