@@ -37,9 +37,9 @@ class ContinuedWork : public ::testing::Test {
     network_.layers.push_back(testing::random_layer(rng, 1000, 9, 3, 0.1, 1.0, -0.1));
     plan_ = testing::unreduced_plan(network_);
     images_ = testing::bit_images(rng, kImages, 40, 0.3);
-    begun_ = {piece(rng, 1, 0, 300), piece(rng, 3, 300, 333), piece(rng, 1, 633, 100), piece(rng, 2, 733, 1)};
+    begun_ = {piece(rng, 1, 166, 300), piece(rng, 3, 466, 333), piece(rng, 1, 799, 100), piece(rng, 2, 899, 1)};
     ids_of_fresh_.resize(kImages - 734);
-    std::iota(ids_of_fresh_.begin(), ids_of_fresh_.end(), Index{734});
+    std::iota(ids_of_fresh_.begin(), ids_of_fresh_.end(), Index{0});
   }
 
   Work piece(testing::Rng& rng, Index layer, Index first, Index count) const {
