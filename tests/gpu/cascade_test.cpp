@@ -160,6 +160,18 @@ TEST_F(CascadeTest, FrontsAgreeWithTheReferenceAfterEveryLayer) {
   }
 }
 
+void expect_outcome_again_and_again(Engine& engine, const Plan& plan, const Outcome& expected) {
+  for (int trial = 0; trial < 3; ++trial) {
+    testing::run_through(engine, plan.depth());
+    const Outcome found = engine.outcome();
+    EXPECT_EQ(found.categories, expected.categories);
+    EXPECT_EQ(found.alive, expected.alive);
+    if (!plan.passes.identical) {
+      EXPECT_EQ(found.saturated, expected.saturated);
+    }
+  }
+}
+
 /// Front and second launch, of every width that front_kernel has a shape for.
 TEST_F(CascadeTest, FrontsAgreeWithTheReference) {
   for (const testing::Shifts& shifts : testing::shifts_of_all_widths()) {
@@ -175,16 +187,7 @@ TEST_F(CascadeTest, FrontsAgreeWithTheReference) {
       engine->load(images);
       reference->load(images);
       testing::run_through(*reference, plan.depth());
-      const Outcome expected = reference->outcome();
-      for (int trial = 0; trial < 3; ++trial) {
-        testing::run_through(*engine, plan.depth());
-        const Outcome found = engine->outcome();
-        EXPECT_EQ(found.categories, expected.categories);
-        EXPECT_EQ(found.alive, expected.alive);
-        if (!plan.passes.identical) {
-          EXPECT_EQ(found.saturated, expected.saturated);
-        }
-      }
+      expect_outcome_again_and_again(*engine, plan, reference->outcome());
       EXPECT_EQ(engine->activations(), reference->activations());
     }
   }
@@ -217,16 +220,7 @@ TEST_F(CascadeTest, TailsAgreeWithTheReference) {
         testing::run_through(*engine, layers);
         ASSERT_EQ(engine->activations(), reference->activations()) << "after layer " << layers;
       }
-      const Outcome expected = reference->outcome();
-      for (int trial = 0; trial < 3; ++trial) {
-        testing::run_through(*engine, plan.depth());
-        const Outcome found = engine->outcome();
-        EXPECT_EQ(found.categories, expected.categories);
-        EXPECT_EQ(found.alive, expected.alive);
-        if (!plan.passes.identical) {
-          EXPECT_EQ(found.saturated, expected.saturated);
-        }
-      }
+      expect_outcome_again_and_again(*engine, plan, reference->outcome());
     }
   }
 }
