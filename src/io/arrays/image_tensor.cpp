@@ -27,7 +27,6 @@ struct Source {
   Shape shape;  ///< images, and the axes of one
   Array<float> values;
   Extent available = 0;  ///< images in the files, which may be more than were read
-  bool bytes = false;    ///< pixels are whole numbers from 0 to 255
   bool whole = false;    ///< pixels are whole numbers
   std::vector<std::string> files = {};
   std::vector<std::string> notes = {};
@@ -77,14 +76,12 @@ Array<float> channels_first(const Array<float>& values, std::size_t images, std:
   return {moved, values.size()};
 }
 
-/// Integer arrays are treated as 8-bit pixels; others keep their values.
-bool holds_bytes(const fs::path& path, const Array<float>& values) {
+void require_bytes(const fs::path& path, const Array<float>& values) {
   const auto* const found =
       std::find_if(values.begin(), values.end(), [](float value) { return value < 0 || value > 255; });
   if (found != values.end())
     throw DataError(fmt::format("{}: number {} is {}, expected 0 to 255: mean and deviation are those of bytes / 255",
                                 path.string(), found - values.begin() + 1, *found));
-  return true;
 }
 
 Source from_tensor(const std::string& name, const Tensor& tensor, const ImageRequest& request) {
@@ -108,7 +105,7 @@ Source from_array(const fs::path& path, const ImageRequest& request) {
   Source source = from_tensor(path.string(), rows.tensor, request);
   source.available = rows.available;
   source.whole = is_whole(rows.type);
-  source.bytes = request.preprocessing.bytes_to_unit && source.whole && holds_bytes(path, rows.tensor.values);
+  if (request.preprocessing.bytes_to_unit && source.whole) require_bytes(path, rows.tensor.values);
   if (rows.type == NumberType::f64) source.notes.push_back(rounded_note(path.string()));
   return source;
 }
@@ -121,7 +118,6 @@ Source from_idx(const fs::path& path, const ImageRequest& request) {
   return {.shape = {std::min<Extent>(shape[0], most), shape[1], shape[2]},
           .values = as_floats(file.read(most)),
           .available = shape[0],
-          .bytes = true,
           .whole = true};
 }
 
@@ -168,7 +164,6 @@ Source from_pictures(const std::string& name, std::vector<fs::path> files, const
   return {.shape = shape,
           .values = Array<float>(values, size),
           .available = available,
-          .bytes = true,
           .whole = true,
           .files = {files.begin(), files.end()}};
 }
@@ -241,7 +236,8 @@ void require_finite_images(const std::string& name, const Source& source, const 
 /// The compiler flags here forbid replacing x / d by x * (1 / d), so the results are those of IEEE arithmetic.
 Array<float> preprocessed(const std::string& name, const Source& source, const Preprocessing& how,
                           std::size_t channels) {
-  if (how.subtract.empty() && how.divide.empty() && !(how.bytes_to_unit && source.bytes)) return source.values;
+  const bool to_unit = how.bytes_to_unit && source.whole;
+  if (how.subtract.empty() && how.divide.empty() && !to_unit) return source.values;
   const auto values = allocate<float>(source.values.size());
   const auto images = static_cast<std::size_t>(source.shape[0]);
   const std::size_t plane = images == 0 ? 0 : source.values.size() / images / channels;
@@ -253,7 +249,7 @@ Array<float> preprocessed(const std::string& name, const Source& source, const P
     float* const to = values.get() + i * plane;
     std::copy(from.begin(), from.end(), to);
     const auto each = [&](auto step) { std::transform(to, to + plane, to, step); };
-    if (how.bytes_to_unit && source.bytes) each([](float x) { return x / 255.0F; });
+    if (to_unit) each([](float x) { return x / 255.0F; });
     if (!how.subtract.empty()) each([s = of_channel(how.subtract, i % channels)](float x) { return x - s; });
     if (!how.divide.empty()) each([d = of_channel(how.divide, i % channels)](float x) { return x / d; });
   });
