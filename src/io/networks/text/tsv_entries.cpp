@@ -77,10 +77,7 @@ inline const char* read_digits(const char* text, std::uint64_t& id) {
 }
 
 /// The end of the line if nothing else follows, otherwise null.
-inline const char* line_end(const char* text) {
-  if (*text == '\r') ++text;
-  return *text == '\n' ? text + 1 : nullptr;
-}
+inline const char* line_end(const char* text) { return *text == '\n' ? text + 1 : nullptr; }
 
 /// Reads `id SEPARATOR id [SEPARATOR value] LF` with ids within the limits. The text up to `end` must end in LF, so
 /// that every loop over the characters of a line stops within it.
