@@ -91,7 +91,6 @@ std::vector<float> bias_with(const Node& node, Index columns, const Constants& v
   const CsrMatrix& weights = weights_of(node.operation);
   const std::vector<float>& before = bias_of(node.operation);
   std::vector<float> bias(weights.rows);
-  bool needed = !before.empty();
   for (Index row = 0; row < weights.rows; ++row) {
     double sum = before.empty() ? 0 : before[row];
     for (Offset k = weights.offsets[row]; k < weights.offsets[std::size_t{row} + 1]; ++k) {
@@ -99,9 +98,8 @@ std::vector<float> bias_with(const Node& node, Index columns, const Constants& v
       if (dropped[channel]) sum += weights.entry_value(k) * *values[channel];
     }
     bias[row] = static_cast<float>(sum);
-    needed = needed || sum != 0;
   }
-  return needed ? bias : std::vector<float>{};
+  return bias;
 }
 
 /// How many channels of the node are gone.
