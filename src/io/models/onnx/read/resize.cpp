@@ -122,10 +122,9 @@ Surrounded surrounded(NodeReader& node, const Pad& pad) {
   return made;
 }
 
-/// The coordinate mapping of Upsample and the first Resize.
+/// Upsample and the first Resize map coordinates asymmetrically, as by default.
 Resize of_old(NodeReader& node) {
   Resize resize;
-  resize.place = Resize::Place::asymmetric;
   resize.rounding = Resize::Rounding::down;
   read_kind(node, resize);
   return resize;
