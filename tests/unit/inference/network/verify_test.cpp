@@ -1,0 +1,31 @@
+#include "inference/network/verify.hpp"
+
+#include <gtest/gtest.h>
+
+#include "plan/planner.hpp"
+#include "spdnn/error.hpp"
+#include "support/battery.hpp"
+
+namespace spdnn {
+namespace {
+
+TEST(RecomputedImages, TakeNoMoreMemoryThanIsLeft) {
+  const Network network = testing::deep_network(4);
+  testing::Rng rng(2);
+  const ImageSet images = testing::bit_images(rng, 8, 64, 0.4);
+  const Plan plan = make_plan(network, {});
+  CheckedRun problem{.plan = plan,
+                     .plan_given = [&](const Passes& passes) { return make_plan(network, passes); },
+                     .images = 8,
+                     .neurons = 64,
+                     .images_of = [&](std::span<const Index> ids) { return images.select(ids); },
+                     .at_once = 8,
+                     .why_unofficial = "the network is a test's"};
+  const Truth truth{.list = {}, .source = {}, .sample = 0, .everything = true};
+  EXPECT_NO_THROW(verify(truth, problem, {}));
+  problem.host_memory = plan.bytes() + images.bytes();
+  EXPECT_THROW(verify(truth, problem, {}), DeviceError);
+}
+
+}  // namespace
+}  // namespace spdnn
