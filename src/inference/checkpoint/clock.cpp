@@ -23,6 +23,7 @@ CheckpointClock::CheckpointClock(Settings settings, std::function<double()> now)
       end_(now_() + settings.time_left),
       asked_(settings.every == kNever ? kNever : std::min(settings.every, settings.time_left / 2)),
       every_(asked_),
+      interval_(asked_),
       began_(now_()),
       writing_(settings.time_left == kNever ? 0 : kFirstGuess * settings.time_left) {}
 
@@ -43,11 +44,12 @@ double CheckpointClock::due_in() {
         "{} before its time is up: a checkpoint takes {}, and the interval between two checks of the clock up to {}",
         seconds_text(std::max(0.0, end_ - now)), seconds_text(writing_), seconds_text(longest_look_));
   }
-  return ends_ ? 0 : std::min(time, began_ + every_ - now);
+  return ends_ ? 0 : std::min(time, began_ + interval_ - now);
 }
 
 void CheckpointClock::written(double seconds) {
   writing_ = seconds;
+  interval_ = every_;
   every_ = std::max(asked_, seconds / kMostShare);
 }
 

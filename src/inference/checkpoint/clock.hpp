@@ -32,14 +32,15 @@ class CheckpointClock {
   /// Why, as the end of a sentence; empty where somebody asked for it.
   const std::string& why() const { return why_; }
 
-  /// The current interval; grown() if it is longer than requested.
+  /// The interval after the next checkpoint; grown() if it is longer than requested.
   double every() const { return every_; }
   bool grown() const { return every_ > asked_; }
-  /// A checkpoint has been written, which took so long; the interval grows if it has to.
+  /// A checkpoint has been written, which took so long. The interval grows if it has to, but only after the next one:
+  /// this one has stated next_within().
   void written(double seconds);
   /// The run continues: the interval begins. The time since due_in() does not count as a layer's.
   void go_on();
-  /// Seconds from now within which the next checkpoint will be in place, as far as is known.
+  /// Seconds from a checkpoint that is written now until the next will be in place, at most, as far as is known.
   double next_within() const { return every_ + longest_look_ + writing_; }
   /// Writing and the interval are those of another rank, which has measured them.
   void adopt(double writing, double every);
@@ -51,7 +52,8 @@ class CheckpointClock {
   double end_;
   double asked_;  ///< the interval that was asked for
   double every_;
-  double began_;  ///< the interval
+  double interval_;  ///< the one that has begun
+  double began_;
   std::optional<double> looked_;
   double longest_look_ = 0;  ///< seconds from one question to the next
   double writing_ = 0;

@@ -48,10 +48,20 @@ TEST_F(CheckpointClockTest, TheIntervalIsAtLeastTwentyTimesWhatWritingTakes) {
   clock.written(2);
   EXPECT_TRUE(clock.grown());
   EXPECT_EQ(clock.every(), 40);
-  clock.go_on();
-  EXPECT_EQ(clock.due_in(), 40);
   clock.written(0.6);
   EXPECT_DOUBLE_EQ(clock.every(), 12);
+}
+
+TEST_F(CheckpointClockTest, ACheckpointIsFollowedByTheNextWithinTheTimeThatItStates) {
+  CheckpointClock clock = this->clock(10);
+  for (const double writing : {2.0, 1.0, 0.1, 0.1}) {
+    const double stated = clock.next_within() - clock.writing();
+    clock.written(writing);
+    clock.go_on();
+    EXPECT_EQ(clock.due_in(), stated) << writing;
+    clock.go_on();
+  }
+  EXPECT_EQ(clock.due_in(), 10);
 }
 
 TEST_F(CheckpointClockTest, ARunEndsWhileThereIsTimeForALayerAndACheckpoint) {
@@ -65,7 +75,7 @@ TEST_F(CheckpointClockTest, ARunEndsWhileThereIsTimeForALayerAndACheckpoint) {
   now_ += 2;
   clock.written(2);
   clock.go_on();  // the 2 seconds are no layer's
-  EXPECT_EQ(clock.due_in(), 40);
+  EXPECT_EQ(clock.due_in(), 30);
   EXPECT_EQ(clock.next_within(), 40 + 5 + 2);
   now_ += 5;
   clock.due_in();
