@@ -44,7 +44,7 @@ run-test-mpi: $(READY)
 run-hostile: $(READY)
 	@./tests/hostile/outputs.py $(PROGRAM) $(HOSTILE)
 	@./tests/hostile/ranks.py $(PROGRAM) $(HOSTILE_RANKS)
-	@./tests/hostile/checkpoints.py $(PROGRAM) $(HOSTILE_RANKS)
+	@./tests/hostile/checkpoints.py $(PROGRAM) --judge-losses $(HOSTILE_RANKS)
 
 ##   test-slurm                   the cluster jobs in a Slurm that the tests start on this machine; takes root and Debian
 .PHONY: test-slurm run-test-slurm

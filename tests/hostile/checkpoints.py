@@ -3,12 +3,13 @@
 
 A run of several ranks writes a checkpoint every fraction of a second. The process in which a rank works, the one that the
 launcher knows, all of them, or the launcher itself is killed; half of the time at a random moment, and half as soon as a
-temporary file of the checkpoint is there. Then the checkpoint must be whole, and no older than the interval, the layers and
-the writing that the run itself had measured, and a second or two for a busy machine. The run is continued on another number of
+temporary file of the checkpoint is there. Then the checkpoint must be whole. The run is continued on another number of
 ranks, or killed again; in the end its categories must be those of an undisturbed run, and nothing of the checkpoint
-may be left. The counts are printed, and how much was lost; any failure is printed too, and the exit status is 1.
+may be left. With --judge-losses, the checkpoint must also be no older than the interval, the layers and the writing that
+the run itself had measured, and SLACK: a machine that is too busy fails that. The counts are printed, and how much was lost;
+any failure is printed too, and the exit status is 1.
 
-    checkpoints.py SPDNN [--kills 100] [--libraries openmpi,mpich] [--seed 1]
+    checkpoints.py SPDNN [--kills 100] [--libraries openmpi,mpich] [--seed 1] [--judge-losses]
 
 Everything is written under TMPDIR.
 """
@@ -25,6 +26,7 @@ import time
 
 import ranks
 
+JOIN_LIMIT = 60  # seconds after which ranks end that wait for others, on a busy machine too
 EVERY = 0.2  # seconds from one checkpoint to the next
 SLACK = 2.0  # seconds in which a busy machine may keep a rank from its processor
 WAYS = ["worker", "worker", "known to the launcher", "all workers", "mpirun"]
@@ -35,13 +37,14 @@ class Kills(ranks.Launchers):
 
     def __init__(self, options, place):
         super().__init__(options, place)
+        self.judges_losses = options.judge_losses
         self.checkpoint = place / "run.checkpoint"
         self.lost = []
         self.run("generate", "inputs", "--family", "digits", "--neurons", 1024, "--images", 1500, "--seed", 3, "--out",
                  "i.spdnn")
         self.infer = ["infer", "--generate", "official", "--neurons", 1024, "--layers", 1920, "--inputs", "i.spdnn", "--reduce",
                       "none", "--device", "cpu", "--categories", "c.tsv", "--json", "run.json", "--batch", 300,
-                      "--join-timeout", ranks.JOIN_LIMIT]
+                      "--join-timeout", JOIN_LIMIT]
         self.run(*self.infer)
         self.expected = (place / "c.tsv").read_bytes()
 
@@ -71,7 +74,7 @@ class Kills(ranks.Launchers):
         self.counts["lost parts that reports tell of"] += report["checkpoints"]["lost_parts"]
 
     def look_at_checkpoint(self, before, killed, what):
-        """What was lost, in seconds, by the time that the checkpoint bears. It must be one that can be read."""
+        """What was lost, in seconds, by the checkpoint's own time. It must be readable."""
         if not self.checkpoint.exists():
             self.counts["killed before the first checkpoint"] += 1
             return
@@ -81,7 +84,7 @@ class Kills(ranks.Launchers):
             return
         lost = killed - state["time"]
         self.lost.append(lost - state["costs"]["every"])
-        if lost > state["next_within"] + SLACK:
+        if self.judges_losses and lost > state["next_within"] + SLACK:
             self.fail(f"{what}: {lost:.2f} s lost, of at most {state['next_within']:.2f}")
 
     def trial(self, name, longest):
@@ -111,7 +114,7 @@ class Kills(ranks.Launchers):
 
 
 def main():
-    options = ranks.options_of(__doc__)
+    options = ranks.options_of(__doc__, "--judge-losses")
     begin = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="spdnn-hostile-") as place, tempfile.TemporaryDirectory() as scratch:
         ranks.leave_nothing_in_shared_memory(scratch)

@@ -28,7 +28,8 @@ import sys
 import tempfile
 import time
 
-LIMIT = 60  # seconds that only a hang reaches
+LIMIT = 300  # seconds that only a hang reaches, however busy the machine is
+END_LIMIT = 60  # seconds in which the processes of a job end after its launcher
 JOIN_LIMIT = 15  # seconds after which ranks end that wait for others
 LAUNCHERS = {"mpirun.openmpi", "mpirun.mpich", "mpiexec.hydra", "hydra_pmi_proxy"}  # what their processes are called
 MARK = b"SPDNN_HOSTILE_JOB="
@@ -91,12 +92,12 @@ class Job:
         return workers if way == "all workers" else random.sample(workers, min(1, len(workers)))
 
     def wait(self):
-        """Its exit code, or None where it had to be ended; and what was still running two seconds later."""
+        """Its exit code, or None where it had to be ended; and what did not end after it."""
         try:
             code = self.process.wait(LIMIT)
         except subprocess.TimeoutExpired:
             code = None
-        end = time.monotonic() + (2 if code is not None else 0)
+        end = time.monotonic() + (END_LIMIT if code is not None else 0)
         while (left := self.processes()) and time.monotonic() < end:
             time.sleep(0.05)
         for process in left:
@@ -213,13 +214,15 @@ def leave_nothing_in_shared_memory(scratch):
     os.environ |= {"TMPDIR": scratch, "OMPI_MCA_btl_vader_backing_directory": scratch}
 
 
-def options_of(description):
-    """Of a series of kills, the seed of which is set."""
+def options_of(description, *flags):
+    """Of a series of kills, the seed of which is set; and its own flags."""
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("program", type=pathlib.Path)
     parser.add_argument("--kills", type=int, default=100)
     parser.add_argument("--libraries", default="openmpi,mpich")
     parser.add_argument("--seed", type=int, default=1)
+    for flag in flags:
+        parser.add_argument(flag, action="store_true")
     options = parser.parse_args()
     random.seed(options.seed)
     return options
