@@ -4,8 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <string>
-#include <vector>
 
 #include "cli/command_form.hpp"
 #include "core/text/nearest_name.hpp"

@@ -16,7 +16,6 @@
 #include <initializer_list>
 #include <new>
 #include <stdexcept>
-#include <string>
 #include <string_view>
 #include <system_error>
 #include <thread>
@@ -27,7 +26,6 @@
 #include "core/system/system_failure.hpp"
 #include "core/text/message.hpp"
 #include "io/files/atomic_file.hpp"
-#include "spdnn/error.hpp"
 
 namespace spdnn::cli {
 

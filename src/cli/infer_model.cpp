@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <string>
 #include <vector>
 
 #include "cli/specification.hpp"

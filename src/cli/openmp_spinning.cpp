@@ -16,7 +16,6 @@
 #include <atomic>
 #include <charconv>
 #include <chrono>
-#include <cstdio>
 #include <cstring>
 
 // The code below runs before AddressSanitizer is initialised.

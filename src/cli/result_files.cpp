@@ -2,9 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <cstdio>
-
-#include "io/networks/outputs.hpp"
 #include "spdnn/error.hpp"
 
 namespace spdnn::cli {

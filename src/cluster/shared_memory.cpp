@@ -15,7 +15,6 @@
 #include "cluster/together.hpp"
 #include "core/threads/parallel.hpp"
 #include "spdnn/array.hpp"
-#include "spdnn/error.hpp"
 
 namespace spdnn {
 

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <utility>
 
 #include "data/counter_random.hpp"
 #include "data/model_maker.hpp"

@@ -10,7 +10,6 @@
 #include "engines/kernel_families.hpp"
 #include "engines/model_variant_lines.hpp"
 #include "program/engine.hpp"
-#include "spdnn/error.hpp"
 
 namespace spdnn {
 

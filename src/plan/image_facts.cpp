@@ -1,10 +1,7 @@
 #include "plan/image_facts.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
-#include <cstdint>
-#include <functional>
 
 #include "plan/magnitudes.hpp"
 

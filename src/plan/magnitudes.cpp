@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <limits>
 #include <mutex>
-#include <span>
 
 #include "core/threads/parallel_rows.hpp"
 #include "plan/passes/row_sums.hpp"

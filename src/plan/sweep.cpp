@@ -7,7 +7,6 @@
 #include "core/types/progress.hpp"
 #include "core/types/read_ahead.hpp"
 #include "plan/passes/renaming.hpp"
-#include "plan/passes/twins.hpp"
 #include "plan/passes/unused.hpp"
 
 namespace spdnn::planning {

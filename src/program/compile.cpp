@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "model/graph/node_text.hpp"
-#include "program/choose.hpp"
 #include "program/overflow_guard.hpp"
 #include "program/path.hpp"
 #include "program/request.hpp"

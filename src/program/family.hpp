@@ -2,7 +2,6 @@
 
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "program/kernel.hpp"
 #include "spdnn/outcome.hpp"

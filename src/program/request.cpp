@@ -1,7 +1,5 @@
 #include "program/request.hpp"
 
-#include <utility>
-
 namespace spdnn::program {
 
 Request request_for(const Model& model, const Step& step, Extent images, const CompileOptions& options,

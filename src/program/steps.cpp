@@ -1,7 +1,6 @@
 #include "program/steps.hpp"
 
 #include <algorithm>
-#include <optional>
 #include <utility>
 
 #include "model/graph/uses.hpp"

@@ -8,7 +8,6 @@
 
 #include "report/checks.hpp"
 #include "report/json_fields.hpp"
-#include "spdnn/error.hpp"
 
 namespace spdnn {
 

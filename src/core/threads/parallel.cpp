@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <atomic>
 #include <mutex>
-#include <string>
 #include <vector>
 
 #include "core/threads/thread_quota.hpp"

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
-#include <string>
 
 #include "core/threads/parallel.hpp"
 #include "core/types/all_finite.hpp"

@@ -1,7 +1,6 @@
 #include "core/types/plan.hpp"
 
 #include <algorithm>
-#include <utility>
 
 #include "core/text/flag_names.hpp"
 

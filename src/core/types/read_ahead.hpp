@@ -4,7 +4,6 @@
 #include <deque>
 #include <exception>
 #include <mutex>
-#include <optional>
 #include <stop_token>
 #include <thread>
 

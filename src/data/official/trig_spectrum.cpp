@@ -1,7 +1,6 @@
 #include "data/official/trig_spectrum.hpp"
 
 #include <array>
-#include <cmath>
 #include <new>
 #include <numbers>
 #include <vector>

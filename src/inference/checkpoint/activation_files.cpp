@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
-#include <string_view>
 
 #include "io/files/atomic_file.hpp"
 #include "spdnn/files.hpp"

@@ -5,7 +5,6 @@
 
 #include <dlfcn.h>
 
-#include <initializer_list>
 #include <utility>
 
 namespace spdnn {

@@ -1,9 +1,7 @@
 #include "inference/model/accuracy.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <span>
 
 namespace spdnn {
 

@@ -2,7 +2,6 @@
 
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "cluster/communicator.hpp"
 #include "inference/model/run.hpp"

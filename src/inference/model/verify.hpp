@@ -3,7 +3,6 @@
 #include <functional>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "engines/model_engine.hpp"
 #include "spdnn/model_report.hpp"

@@ -1,7 +1,6 @@
 #include "inference/network/input_images.hpp"
 
 #include <memory>
-#include <utility>
 
 #include "inference/run/load.hpp"
 #include "io/networks/text/matrix_market.hpp"

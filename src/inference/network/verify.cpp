@@ -12,7 +12,6 @@
 #include "inference/run/run.hpp"
 #include "report/official_truth.hpp"
 #include "spdnn/error.hpp"
-#include "spdnn/files.hpp"
 
 namespace spdnn {
 

@@ -9,7 +9,6 @@
 #include "cluster/exchange.hpp"
 #include "cluster/fields.hpp"
 #include "core/system/host_name.hpp"
-#include "inference/ranks/move_images.hpp"
 #include "inference/run/load.hpp"
 #include "io/files/input_file.hpp"
 #include "io/networks/text/notes.hpp"

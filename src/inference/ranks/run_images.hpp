@@ -5,7 +5,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <vector>
 
 #include "cluster/communicator.hpp"
 #include "inference/ranks/move_images.hpp"

@@ -1,7 +1,6 @@
 #include "inference/run/outcomes.hpp"
 
 #include <algorithm>
-#include <utility>
 
 namespace spdnn {
 

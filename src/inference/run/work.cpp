@@ -1,7 +1,6 @@
 #include "inference/run/work.hpp"
 
 #include <algorithm>
-#include <memory>
 #include <stdexcept>
 #include <utility>
 

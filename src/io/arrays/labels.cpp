@@ -4,8 +4,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstdint>
-#include <string>
 #include <string_view>
 #include <system_error>
 

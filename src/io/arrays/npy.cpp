@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "io/arrays/npy_header.hpp"
-#include "io/files/atomic_file.hpp"
 #include "spdnn/error.hpp"
 
 namespace spdnn {

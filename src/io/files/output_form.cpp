@@ -9,7 +9,6 @@
 #include <string_view>
 #include <vector>
 
-#include "io/files/path_kind.hpp"
 #include "spdnn/error.hpp"
 
 namespace spdnn {

@@ -5,7 +5,6 @@
 #include <array>
 #include <string_view>
 #include <system_error>
-#include <utility>
 
 #include "io/models/onnx/reader.hpp"
 #include "io/models/onnx/writer.hpp"

@@ -1,7 +1,6 @@
 #include "io/models/weights_of_type.hpp"
 
 #include <optional>
-#include <utility>
 
 namespace spdnn {
 

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <bit>
 #include <cstddef>
-#include <vector>
 
 #include "core/threads/parallel.hpp"
 #include "io/packed/digests.hpp"

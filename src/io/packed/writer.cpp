@@ -6,11 +6,8 @@
 #include <array>
 #include <cstring>
 #include <stdexcept>
-#include <string>
 
 #include "core/threads/parallel.hpp"
-#include "core/types/progress.hpp"
-#include "io/files/atomic_file.hpp"
 #include "io/packed/read_write.hpp"
 #include "io/packed/stored_plan.hpp"
 #include "spdnn/error.hpp"

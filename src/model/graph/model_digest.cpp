@@ -4,7 +4,6 @@
 
 #include <array>
 #include <cstddef>
-#include <optional>
 #include <span>
 #include <type_traits>
 #include <variant>

@@ -2,8 +2,6 @@
 
 #include <cmath>
 #include <limits>
-#include <optional>
-#include <utility>
 
 #include "core/threads/cancellation.hpp"
 #include "core/types/all_finite.hpp"

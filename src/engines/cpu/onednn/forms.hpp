@@ -3,7 +3,6 @@
 #include <oneapi/dnnl/dnnl.hpp>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "program/layout.hpp"
 #include "spdnn/model.hpp"

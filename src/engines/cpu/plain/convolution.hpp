@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <functional>
-#include <vector>
 
 #include "model/operations/geometry.hpp"
 #include "spdnn/model.hpp"

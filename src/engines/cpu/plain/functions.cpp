@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 
 #include "engines/cpu/plain/kernels.hpp"
 #include "engines/cpu/plain/loops.hpp"

@@ -8,7 +8,6 @@
 #include <array>
 #include <atomic>
 #include <functional>
-#include <limits>
 #include <mutex>
 #include <numeric>
 #include <utility>

@@ -1,7 +1,6 @@
 #include "engines/cpu/tiles/runner.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 #include <limits>
 #include <utility>

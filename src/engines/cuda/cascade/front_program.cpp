@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <set>
 
 #include "engines/cuda/layers/activation.hpp"
 

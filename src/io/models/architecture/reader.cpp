@@ -11,7 +11,6 @@
 #include <map>
 #include <optional>
 #include <stdexcept>
-#include <string>
 #include <utility>
 #include <vector>
 

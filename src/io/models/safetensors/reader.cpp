@@ -10,7 +10,6 @@
 #include "io/models/safetensors/file.hpp"
 #include "io/models/weights_of_type.hpp"
 #include "model/operations/csr_of_dense.hpp"
-#include "spdnn/error.hpp"
 
 namespace spdnn {
 

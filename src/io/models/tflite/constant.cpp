@@ -7,7 +7,6 @@
 #include <numeric>
 #include <utility>
 
-#include "io/arrays/numbers.hpp"
 #include "io/models/tflite/sparse.hpp"
 #include "spdnn/error.hpp"
 

@@ -4,7 +4,6 @@
 #include <string>
 #include <utility>
 #include <variant>
-#include <vector>
 
 #include "io/models/tflite/constant.hpp"
 #include "spdnn/error.hpp"

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <set>
 
 #include "core/text/lower_case.hpp"
 #include "io/files/path_kind.hpp"

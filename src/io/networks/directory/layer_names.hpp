@@ -1,11 +1,9 @@
 #pragma once
 
-#include <filesystem>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "core/types/layer_stream.hpp"
 #include "spdnn/files.hpp"

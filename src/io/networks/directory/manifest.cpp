@@ -8,7 +8,6 @@
 #include <span>
 #include <system_error>
 #include <tuple>
-#include <vector>
 
 #include "core/system/descriptor.hpp"
 #include "core/threads/parallel.hpp"

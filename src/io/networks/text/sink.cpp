@@ -2,9 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
-
 #include "core/threads/parallel.hpp"
 #include "io/networks/text/gz.hpp"
 #include "io/networks/text/tsv_entries.hpp"

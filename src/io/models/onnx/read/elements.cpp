@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
 
 #include "io/models/onnx/read/operators.hpp"
 #include "io/models/onnx/read/reshaping.hpp"

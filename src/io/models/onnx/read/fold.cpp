@@ -1,8 +1,6 @@
 #include "io/models/onnx/read/fold.hpp"
 
 #include <algorithm>
-#include <functional>
-#include <numeric>
 
 #include "core/types/shape.hpp"
 

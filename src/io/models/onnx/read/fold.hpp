@@ -6,7 +6,6 @@
 
 #include <optional>
 #include <span>
-#include <vector>
 
 #include "io/models/onnx/read/constant.hpp"
 #include "spdnn/model.hpp"

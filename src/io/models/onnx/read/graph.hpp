@@ -5,7 +5,6 @@
 #include <string>
 #include <utility>
 #include <variant>
-#include <vector>
 
 #include "io/models/budget.hpp"
 #include "io/models/onnx/read/constant.hpp"
