@@ -188,8 +188,8 @@ ImageSet make_images(const po::variables_map& values, Index neurons, const Progr
     refuse(values, {"seed", "images"}, "--family official");
     if (values.count("mnist") == 0)
       throw UsageError(
-          "--mnist is missing: official images are made from MNIST's training images; "
-          "data_scripts/fetch_mnist.sh downloads them");
+          "--mnist is missing: official images are made from MNIST's training images; data_scripts/fetch_mnist.sh "
+          "downloads them");
     return generate_official_images(read_mnist(values["mnist"].as<std::string>()), neurons, progress);
   }
   if (family != "digits")

@@ -139,8 +139,8 @@ int inspect(const Arguments& arguments) {
   if (!parse(arguments, inspect_network_form(), values)) return 0;
   if (values.count("network") == 0 && values.count("generate") == 0)
     throw UsageError(
-        "NETWORK or MODEL is missing: a directory, .spdnn, .onnx, .tflite or .safetensors file; or give "
-        "--generate official");
+        "NETWORK or MODEL is missing: a directory, .spdnn, .onnx, .tflite or .safetensors file; or give --generate "
+        "official");
   InferenceSpec spec;
   spec.network = network_spec(values);
   fill_engine(values, spec);

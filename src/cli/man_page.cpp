@@ -96,8 +96,7 @@ std::string man_page(std::span<const Command> commands) {
       ".SH SYNOPSIS\nspdnn COMMAND [OPTIONS]\n.br\nspdnn help COMMAND\n.br\nspdnn \\-\\-version\n.SH DESCRIPTION\n" +
       paragraph(
           "spdnn infers the networks of the Sparse Deep Neural Network Graph Challenge and pruned convolutional "
-          "networks, "
-          "and verifies the results.") +
+          "networks, and verifies the results.") +
       ".SH COMMANDS\n";
   std::string pages;
   for (const Command& command : commands) {

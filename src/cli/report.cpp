@@ -39,8 +39,7 @@ CommandForm report_form() {
   return {.name = "report",
           .summary =
               "Makes tables and charts of results. RESULTS are files of JSON lines, written by infer, bench suite, "
-              "bench layers "
-              "and bench scaling, or directories with files *.jsonl and *.json.",
+              "bench layers and bench scaling, or directories with files *.jsonl and *.json.",
           .usage = "spdnn report RESULTS... [OPTIONS]",
           .groups = {group},
           .positional = {"RESULTS..."},

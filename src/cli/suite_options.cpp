@@ -101,8 +101,8 @@ CommandForm bench_suite_form() {
       ("dry-run", "print the commands without running them");
   return {.name = "bench suite",
           .summary =
-              "Runs the official problems of the Graph Challenge in turn, several times, each run in a process of "
-              "its own. A suite that was stopped continues after its last JSON line.",
+              "Runs the official problems of the Graph Challenge in turn, several times, each run in a process of its "
+              "own. A suite that was stopped continues after its last JSON line.",
           .usage = "spdnn bench suite [OPTIONS]",
           .groups = {group},
           .examples =

@@ -120,27 +120,26 @@ const SpdnnMpiFunctions& functions_for(Launch::By launcher) {
 }
 
 [[noreturn]] void fail_without_pmi(int processes) {
-  throw DeviceError(fmt::format(
-      "srun started {} processes that cannot find one another; expected srun --mpi=pmix for OpenMPI, --mpi=pmi2 for "
-      "MPICH, or --mpi=cray_shasta for Cray MPICH (srun --mpi=list lists the types)",
-      processes));
+  throw DeviceError(
+      fmt::format("srun started {} processes that cannot find one another; expected srun --mpi=pmix for OpenMPI, "
+                  "--mpi=pmi2 for MPICH, or --mpi=cray_shasta for Cray MPICH (srun --mpi=list lists the types)",
+                  processes));
 }
 
 [[noreturn]] void fail_without_pmi_of_flux(int processes) {
-  throw DeviceError(fmt::format(
-      "flux run started {} processes that cannot find one another; expected -o pmi=pmix for OpenMPI, -o pmi=simple for "
-      "MPICH, or -o pmi=cray-pals for Cray MPICH",
-      processes));
+  throw DeviceError(
+      fmt::format("flux run started {} processes that cannot find one another; expected -o pmi=pmix for OpenMPI, -o "
+                  "pmi=simple for MPICH, or -o pmi=cray-pals for Cray MPICH",
+                  processes));
 }
 
 [[noreturn]] void fail_without_launcher(int processes, const char* library) {
   if (std::getenv("SLURM_STEP_NUM_TASKS") != nullptr) fail_without_pmi(processes);
-  throw DeviceError(fmt::format(
-      "the environment says that this is one of {} ranks, but no launcher answers {}, for which this program was "
-      "built: "
-      "start them by that library's mpirun, or make the program again where mpicxx is the launcher's, or unset PMI_*, "
-      "PALS_*, MV2_*, MVP_* and OMPI_COMM_WORLD_*",
-      processes, library));
+  throw DeviceError(
+      fmt::format("the environment says that this is one of {} ranks, but no launcher answers {}, for which this "
+                  "program was built: start them by that library's mpirun, or make the program again where mpicxx is "
+                  "the launcher's, or unset PMI_*, PALS_*, MV2_*, MVP_* and OMPI_COMM_WORLD_*",
+                  processes, library));
 }
 
 }  // namespace

@@ -23,8 +23,8 @@ bool may_overflow(const Plan& plan, const ImageFacts& images, Precision precisio
 std::string reason_not_to_watch(const EngineOptions& options, std::string_view variant) {
   if (!options.may_overflow) return {};
   return fmt::format(
-      "{}: a sum may exceed {}'s largest number, which it cannot detect; expected smaller "
-      "weights, biases or images, or a cap; spmm_rows supports any",
+      "{}: a sum may exceed {}'s largest number, which it cannot detect; expected smaller weights, biases or images, "
+      "or a cap; spmm_rows supports any",
       variant, to_string(options.precision));
 }
 

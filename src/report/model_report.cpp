@@ -71,8 +71,8 @@ std::string check_text(const LogitCheck& check, bool classes) {
 
 std::string nodes_text(const NodeCheck& check) {
   return fmt::format(
-      "each of {} against fp64 of its own inputs, {}: largest deviation {:.3g} of the bound, at {}; "
-      "its logits differ from the run's by at most {:.3g}",
+      "each of {} against fp64 of its own inputs, {}: largest deviation {:.3g} of the bound, at {}; its logits differ "
+      "from the run's by at most {:.3g}",
       check.nodes, counted(check.images, "image", "images"), check.largest_ratio, check.worst,
       check.largest_difference);
 }
@@ -94,8 +94,8 @@ std::string against_fp32_text(const ModelReport& r) {
 std::string compared_text(const ModelReport& r) {
   const ComparedModelRun& c = *r.compared;
   return fmt::format(
-      "--rewrite none by {}: infer {:.6f} s; {:.2f} times as long, {} of {} predictions differ, logits by "
-      "at most {:.3g}",
+      "--rewrite none by {}: infer {:.6f} s; {:.2f} times as long, {} of {} predictions differ, logits by at most "
+      "{:.3g}",
       c.variant, c.infer.median, c.infer.median / r.seconds.infer.median, c.differing, r.predictions.size(),
       c.largest_difference);
 }

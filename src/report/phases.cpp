@@ -25,11 +25,10 @@ std::string infer_line(const Spread& infer, int trials) {
                                 fmt::format("  median of {} (min {:.6f}, max {:.6f}), together {:.6f} s", trials,
                                             infer.min, infer.max, infer.sum));
   if (infer.min <= 0 || infer.max < kFarApart * infer.min) return line;
-  return line +
-         report_line("", fmt::format("the slowest trial took {:.0f} times as long as the fastest: other programs "
-                                     "kept the machine busy, or the first trial was cold; repeat the run on an "
-                                     "idle machine, with fewer --threads, or with --warm-up 1",
-                                     infer.max / infer.min));
+  return line + report_line("", fmt::format("the slowest trial took {:.0f} times as long as the fastest: other "
+                                            "programs kept the machine busy, or the first trial was cold; repeat the "
+                                            "run on an idle machine, with fewer --threads, or with --warm-up 1",
+                                            infer.max / infer.min));
 }
 
 /// null where there are none.

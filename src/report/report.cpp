@@ -63,8 +63,8 @@ struct OverflowSummary {
 std::string overflow_text(const Report& r) {
   const OverflowSummary summary(r.outcome.overflow);
   return fmt::format(
-      "sums of {} images exceeded {}, from layer {} on; first images {}; another order of summation may "
-      "give different categories",
+      "sums of {} images exceeded {}, from layer {} on; first images {}; another order of summation may give different "
+      "categories",
       r.outcome.overflow.size(), to_string(r.precision), summary.layer, fmt::join(summary.images, " "));
 }
 

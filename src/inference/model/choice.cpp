@@ -37,14 +37,12 @@ std::size_t bytes_of_batch(const ModelVariant& variant, const Model& model, Mode
 /// UsageError if the batch or the number of images does not fit a model with a fixed batch.
 void require_fixed(Index fixed, Index asked, Index images) {
   if (asked != 0 && asked != fixed)
-    throw UsageError("batch", fmt::format("the model takes {} at a time; --shape with N in place of {} "
-                                          "may change that",
+    throw UsageError("batch", fmt::format("the model takes {} at a time; --shape with N in place of {} may change that",
                                           counted(fixed, "image", "images"), fixed));
   if (images % fixed != 0)
-    throw UsageError("shape",
-                     fmt::format("the model takes {} images at a time, of which {} is no multiple; N in place of {} "
-                                 "makes it accept any number, if its nodes allow that",
-                                 fixed, images, fixed));
+    throw UsageError("shape", fmt::format("the model takes {} images at a time, of which {} is no multiple; N in place "
+                                          "of {} makes it accept any number, if its nodes allow that",
+                                          fixed, images, fixed));
 }
 
 }  // namespace

@@ -58,10 +58,9 @@ class SettledLayers final : public LayerStream {
 };
 
 [[noreturn]] void refuse(const NetworkSpec& spec, std::size_t bytes, std::size_t room) {
-  throw DeviceError("host_memory",
-                    fmt::format("{} takes {}, for which three quarters of {} do not suffice; in the packed form, which "
-                                "`spdnn convert` makes, its layers can be streamed",
-                                spec.path, bytes_text(bytes), bytes_text(room)));
+  throw DeviceError("host_memory", fmt::format("{} takes {}, for which three quarters of {} do not suffice; in the "
+                                               "packed form, which `spdnn convert` makes, its layers can be streamed",
+                                               spec.path, bytes_text(bytes), bytes_text(room)));
 }
 
 /// A quarter of the budget for the layers in memory, up to a gibibyte for each process, and half of the rest for a
@@ -69,9 +68,10 @@ class SettledLayers final : public LayerStream {
 StreamRoom room_in(const NetworkStream& network, std::size_t budget, std::size_t sharers) {
   const std::size_t largest = std::max<std::size_t>(1, network.layers->largest_layer_bytes());
   if (2 * largest > budget / sharers)
-    throw DeviceError("host_memory", fmt::format("two layers, the minimum in memory at a time, take {}, "
-                                                 "but only {} are left beside the images",
-                                                 bytes_text(2 * largest), bytes_text(budget / sharers)));
+    throw DeviceError(
+        "host_memory",
+        fmt::format("two layers, the minimum in memory at a time, take {}, but only {} are left beside the images",
+                    bytes_text(2 * largest), bytes_text(budget / sharers)));
   const std::size_t layers = std::min(budget / sharers / 4, kMostBufferBytes) / largest;
   const auto at_once = static_cast<Index>(std::clamp<std::size_t>(layers, 2, std::max<Index>(2, network.depth())));
   return {at_once, less(budget, sharers * at_once * largest) / 2};

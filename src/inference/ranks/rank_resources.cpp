@@ -51,8 +51,7 @@ int sharers_of_device(Communicator& ranks, const UsedDevice& used, bool may_shar
     if (sharers > 1 && !may_share)
       throw DeviceError(
           fmt::format("{} of the {} ranks on this node run on one CUDA device, of {} visible; expected a device for "
-                      "each rank: fewer "
-                      "ranks on a node, or more devices for them; or --share-devices",
+                      "each rank: fewer ranks on a node, or more devices for them; or --share-devices",
                       sharers, ranks.place().node_ranks, used.visible));
   });
   return sharers;

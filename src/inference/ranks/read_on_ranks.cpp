@@ -85,8 +85,8 @@ std::string note_on_readers(const std::string& path, const std::vector<FoundFile
   const auto missing =
       std::find_if(files.begin(), files.end(), [&](const FoundFile& f) { return !f.same_as(files[0]); });
   return fmt::format(
-      "{} is not the same file on {} of {} ranks, the first of which is rank {} on {}: the others sent them "
-      "their images",
+      "{} is not the same file on {} of {} ranks, the first of which is rank {} on {}: the others sent them their "
+      "images",
       path, files.size() - readers.size(), files.size(), missing - files.begin(), missing->host);
 }
 

@@ -116,8 +116,7 @@ CsrMatrix final_activations(Engine& engine, const Plan& plan, const ImageSet& ba
     return stored_activations(*inspectable, batch.images(), plan.outputs(plan.depth() - 1), room);
   } catch (const std::bad_alloc&) {
     throw DeviceError(
-        fmt::format("the final activations of {} images take more than the {} available; a smaller batch "
-                    "takes less",
+        fmt::format("the final activations of {} images take more than the {} available; a smaller batch takes less",
                     batch.images(), bytes_text(room)));
   }
 }

@@ -105,10 +105,10 @@ StoredPlan stored_plan(const NetworkSpec& spec, const Passes& passes, std::size_
   if (!packed_contents(spec.path).plan) return {};
   const std::size_t bytes = stored_plan_bytes(spec.path);
   if (bytes > most_bytes)
-    return {{},
-            {fmt::format("the plan stored with the network is not used: it takes {}, but {} of host memory are left "
-                         "for it",
-                         bytes_text(bytes), bytes_text(most_bytes))}};
+    return {
+        {},
+        {fmt::format("the plan stored with the network is not used: it takes {}, but {} of host memory are left for it",
+                     bytes_text(bytes), bytes_text(most_bytes))}};
   StoredPlan stored{read_plan(spec.path)};
   if (stored.plan->provenance.requested != passes) stored.plan.reset();
   return stored;

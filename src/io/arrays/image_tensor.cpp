@@ -227,9 +227,8 @@ void require_finite_images(const std::string& name, const Source& source, const 
   const auto place = static_cast<std::size_t>(found - scaled.begin());
   const std::size_t each = scaled.size() / static_cast<std::size_t>(source.shape[0]);
   throw DataError(
-      fmt::format("{}: image {}: number {} is {} and becomes {} when it is scaled, expected a finite fp32 "
-                  "number",
-                  name, place / each + 1, place % each + 1, source.values[place], *found));
+      fmt::format("{}: image {}: number {} is {} and becomes {} when it is scaled, expected a finite fp32 number", name,
+                  place / each + 1, place % each + 1, source.values[place], *found));
 }
 
 /// The compiler flags here forbid replacing x / d by x * (1 / d), so the results are those of IEEE arithmetic.
@@ -290,8 +289,8 @@ ImageTensor taken(const std::string& name, Source source, const ImageRequest& re
   source.values = first(source.values, each * static_cast<std::size_t>(images));
   if (looks_unscaled(source, request.preprocessing))
     source.notes.push_back(name +
-                           ": pixels go in as they are stored, unscaled; models trained on scaled pixels need "
-                           "divide 255, or the mean and std of their training");
+                           ": pixels go in as they are stored, unscaled; models trained on scaled pixels need divide "
+                           "255, or the mean and std of their training");
   Shape shape = request.shape;
   shape[0] = images;
   const Index channels = channels_of(of_image(request.shape));

@@ -19,8 +19,7 @@ class Budget {
   void take(std::size_t bytes) {
     if (bytes > left_)
       throw DataError(file_ +
-                      ": the constants take far more memory than the file has bytes; one of them is copied "
-                      "repeatedly");
+                      ": the constants take far more memory than the file has bytes; one of them is copied repeatedly");
     left_ -= bytes;
   }
 

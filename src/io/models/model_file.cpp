@@ -83,8 +83,7 @@ std::string conversion_hint(const std::filesystem::path& path) {
            "SavedModel, and tf.lite.TFLiteConverter.from_saved_model(\"DIRECTORY\").convert() a .tflite file";
   if (ending == ".pb")
     return "; `python -m tf2onnx.convert --graphdef FILE.pb --inputs NAME:0 --outputs NAME:0 --output model.onnx` "
-           "makes an "
-           "ONNX file of a frozen graph";
+           "makes an ONNX file of a frozen graph";
   if (ending == ".h5" || ending == ".hdf5" || ending == ".keras")
     return "; `python -m tf2onnx.convert --keras FILE --output model.onnx` makes an ONNX file of a Keras model, and "
            "tf.lite.TFLiteConverter.from_keras_model(model).convert() a .tflite file";

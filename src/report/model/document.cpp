@@ -134,14 +134,13 @@ Section sparsity_section(const ModelView& view, std::size_t shown) {
   zeros_chart.series.push_back(
       by_node(view, "zeros", [](const NodeWork& work) { return 100 * share_of_zeros(work.weights, work.nonzeros); }));
   section.blocks.emplace_back(std::move(zeros_chart));
-  Chart rows_chart{.id = "rows",
-                   .title = "Non-zeros of a row, by node",
-                   .description =
-                       "The fewest, the mean and the most non-zeros of an output channel, in per cent of its "
-                       "weights.",
-                   .kind = Chart::Kind::lines,
-                   .x = {"node"},
-                   .y = {"% of a row's weights"}};
+  Chart rows_chart{
+      .id = "rows",
+      .title = "Non-zeros of a row, by node",
+      .description = "The fewest, the mean and the most non-zeros of an output channel, in per cent of its weights.",
+      .kind = Chart::Kind::lines,
+      .x = {"node"},
+      .y = {"% of a row's weights"}};
   const auto of_row = [](double nonzeros, const NodeWork& work) { return 100 * share(nonzeros, row_weights(work)); };
   rows_chart.series = {by_node(view, "most", [&](const NodeWork& work) { return of_row(work.most, work); }),
                        by_node(view, "mean", [&](const NodeWork& work) { return of_row(work.mean(), work); }),
@@ -175,8 +174,7 @@ Section weights_section(const ModelView& view, std::size_t shown) {
 Section work_section(const ModelView& view) {
   Section section{"work", "Multiply-adds", {}};
   section.blocks.emplace_back(Paragraph{
-      fmt::format("An image takes {} multiply-adds of all weights, and {} of those that are not zero: {} times "
-                  "fewer.",
+      fmt::format("An image takes {} multiply-adds of all weights, and {} of those that are not zero: {} times fewer.",
                   significant(view.total.dense), significant(view.total.sparse),
                   view.total.sparse > 0 ? significant(view.total.dense / view.total.sparse, 3) : "infinitely many")});
   Chart chart{.id = "work-by-node",
@@ -197,14 +195,11 @@ Section work_section(const ModelView& view) {
 Section run_section(const ModelView& view) {
   Section section{"run", "Planned run", {}};
   section.blocks.emplace_back(Paragraph{
-      view.would_run.empty()
-          ? fmt::format("`spdnn infer` refuses the model: {}.", escaped(view.why))
-          : fmt::format(
-                "`{}` would run it: {}. This applies to the model after the rewrites of `spdnn infer`, whose nodes may "
-                "have "
-                "other numbers, and {} at a time; `infer` takes up to 64. All figures above are of the model as "
-                "given.",
-                view.would_run, escaped(view.why), counted(view.batch, "image", "images"))});
+      view.would_run.empty() ? fmt::format("`spdnn infer` refuses the model: {}.", escaped(view.why))
+                             : fmt::format("`{}` would run it: {}. This applies to the model after the rewrites of "
+                                           "`spdnn infer`, whose nodes may have other numbers, and {} at a time; "
+                                           "`infer` takes up to 64. All figures above are of the model as given.",
+                                           view.would_run, escaped(view.why), counted(view.batch, "image", "images"))});
   section.blocks.emplace_back(Paragraph{fmt::format(
       "The model takes {} in memory, and each variant the amount in the table.", bytes_text(bytes_of(view.model)))});
   Table table{

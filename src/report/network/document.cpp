@@ -62,11 +62,11 @@ RunLine run_of(const Network& network, const ResultLines& lines, std::string_vie
   };
   const auto last = std::find_if(lines.runs.rbegin(), lines.runs.rend(), same);
   if (last != lines.runs.rend()) return *last;
-  throw DataError(fmt::format(
-      "{}: no run of this network, expected one of {} layers and {} edges from {} to {} neurons with bias {} "
-      "and cap {}",
-      name, network.layers.size(), network.edges(), network.inputs(), network.outputs(),
-      bias.value_or("es of several values"), cap));
+  throw DataError(
+      fmt::format("{}: no run of this network, expected one of {} layers and {} edges from {} to {} neurons with bias "
+                  "{} and cap {}",
+                  name, network.layers.size(), network.edges(), network.inputs(), network.outputs(),
+                  bias.value_or("es of several values"), cap));
 }
 
 }  // namespace spdnn

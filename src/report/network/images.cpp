@@ -60,14 +60,14 @@ std::vector<double> drawn(const std::vector<std::optional<double>>& values) {
 }
 
 Chart images_chart(const ImageEnds& ends) {
-  Chart chart{.id = "images-chart",
-              .title = "Images alive, and images still computed",
-              .description =
-                  "Both axes are logarithmic. Alive images that are no longer computed are at the cap "
-                  "or equal to another one.",
-              .kind = Chart::Kind::lines,
-              .x = {"after layer", true},
-              .y = {"images", true}};
+  Chart chart{
+      .id = "images-chart",
+      .title = "Images alive, and images still computed",
+      .description =
+          "Both axes are logarithmic. Alive images that are no longer computed are at the cap or equal to another one.",
+      .kind = Chart::Kind::lines,
+      .x = {"after layer", true},
+      .y = {"images", true}};
   chart.series.push_back({"alive", points_by_layer(ends.alive, true)});
   if (any_known(ends.computed)) chart.series.push_back({"still computed", points_by_layer(drawn(ends.computed), true)});
   if (any_known(ends.settled))
@@ -133,8 +133,7 @@ std::string gaps_of(const ImageEnds& ends, const RunLine& run) {
            "its engine does not count them.";
   std::string text =
       "Settled (`saturated`) and coincided (`identical`) images are counted together: which of the two passes removes "
-      "an "
-      "image first differs from run to run. A run with only one of them in `--reduce` shows it separately.";
+      "an image first differs from run to run. A run with only one of them in `--reduce` shows it separately.";
   if (!has_pass(run, "dead"))
     text +=
         " This run also computed dead images, so images that settled or coincided cannot be distinguished from them.";
@@ -146,19 +145,18 @@ std::string gaps_of(const ImageEnds& ends, const RunLine& run) {
 Section images(const NetworkView& view) {
   Section section{"images", "Where images die, settle and coincide", {}};
   if (!view.run) {
-    section.blocks.emplace_back(Paragraph{
-        "This depends on the images. Run them with `spdnn infer --json run.jsonl`, and create this page again "
-        "with `--run run.jsonl`."});
+    section.blocks.emplace_back(
+        Paragraph{"This depends on the images. Run them with `spdnn infer --json run.jsonl`, and create this page "
+                  "again with `--run run.jsonl`."});
     return section;
   }
   const RunLine& run = *view.run;
   section.blocks.emplace_back(Paragraph{
       fmt::format("From a run of {} images by `{}` with passes `{}`, bias {}, cap {}: {}, {} categories.", run.images,
                   sections::variant_of(run), run.passes, run.bias, run.cap, run.status, run.categories)});
-  section.blocks.emplace_back(Paragraph{
-      "Lines do not identify their network. This one is from a network with the same neurons, layers, edges, bias "
-      "and cap; if "
-      "its weights differ, the figures below do not apply to this network."});
+  section.blocks.emplace_back(
+      Paragraph{"Lines do not identify their network. This one is from a network with the same neurons, layers, edges, "
+                "bias and cap; if its weights differ, the figures below do not apply to this network."});
   if (run.alive.empty()) {
     section.blocks.emplace_back(Paragraph{"The engine of this run did not count images by layer."});
     return section;

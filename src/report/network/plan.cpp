@@ -164,10 +164,9 @@ Section plan(const NetworkView& view, const Census& census) {
     section.blocks.emplace_back(Paragraph{"Note: " + note + "."});
   for (const std::string& note : view.notes) section.blocks.emplace_back(Paragraph{"Note: " + note + "."});
   section.blocks.emplace_back(shares_chart(view, census));
-  section.blocks.emplace_back(
-      Paragraph{"`unused` removes neurons that are zero for every image, with the terms that read them, and neurons "
-                "that nothing "
-                "reads; `twins` removes neurons that equal another one; `merge` combines equal terms of a sum."});
+  section.blocks.emplace_back(Paragraph{
+      "`unused` removes neurons that are zero for every image, with the terms that read them, and neurons that nothing "
+      "reads; `twins` removes neurons that equal another one; `merge` combines equal terms of a sum."});
   section.blocks.emplace_back(steps_table(view, census.sum));
   section.blocks.emplace_back(dynamic_table(view));
   if (census.layers.size() > 1) section.blocks.emplace_back(edges_by_layer(view));
@@ -184,11 +183,11 @@ Section twins(const NetworkView& view, const Census& census) {
                               view.plan.provenance.requested.twins ? "not in force" : "not requested")});
     return section;
   }
-  section.blocks.emplace_back(Paragraph{fmt::format(
-      "Neurons of a layer with the same terms, in the same order, and the same bias hold the same value for every "
-      "image. "
-      "One of them is computed and represents its class: {} stored neurons represent {}, and the largest class has {}.",
-      all.total(), census.sum.stored + census.sum.twins, all.max())});
+  section.blocks.emplace_back(
+      Paragraph{fmt::format("Neurons of a layer with the same terms, in the same order, and the same bias hold the "
+                            "same value for every image. One of them is computed and represents its class: {} stored "
+                            "neurons represent {}, and the largest class has {}.",
+                            all.total(), census.sum.stored + census.sum.twins, all.max())});
   const Counted classes{"classes", "Sizes of the classes of twins", "stored neurons", "given neurons of a class",
                         &LayerCensus::classes};
   section.blocks.emplace_back(histogram_chart(

@@ -52,27 +52,26 @@ Chart spy_chart(std::string id, std::string title, std::string what, const CsrMa
 }  // namespace
 
 Section layers(const NetworkView& view) {
-  Table table{
-      "layers-table",
-      "Layers with equal figures share a row. Work removed by the plan is counted as far as its passes searched "
-      "for it.",
-      {{"layers", "", true, "Number of layers in this row"},
-       {"first", "", true, "Number of the first one"},
-       {"inputs", "", true},
-       {"outputs", "", true},
-       {"edges", "", true, "In one layer, as given"},
-       {"min degree", "", true, "Inputs of a neuron"},
-       {"mean degree", "", true},
-       {"max degree", "", true},
-       {"density", "", true, "Edges / (inputs x outputs)"},
-       {"weights", "", true, "Number of distinct weight values"},
-       {"twins", "", true, "Neurons represented by another one"},
-       {"always zero", "", true, "Neurons proven to be zero for every image"},
-       {"unread", "", true, "Neurons that no neuron reads"},
-       {"stored", "", true, "Neurons that the plan computes"},
-       {"stored edges", "", true},
-       {"terms", "", true, "Mean number of distinct terms (input and weight) of a stored neuron"}},
-      {}};
+  Table table{"layers-table",
+              "Layers with equal figures share a row. Work removed by the plan is counted as far as its passes "
+              "searched for it.",
+              {{"layers", "", true, "Number of layers in this row"},
+               {"first", "", true, "Number of the first one"},
+               {"inputs", "", true},
+               {"outputs", "", true},
+               {"edges", "", true, "In one layer, as given"},
+               {"min degree", "", true, "Inputs of a neuron"},
+               {"mean degree", "", true},
+               {"max degree", "", true},
+               {"density", "", true, "Edges / (inputs x outputs)"},
+               {"weights", "", true, "Number of distinct weight values"},
+               {"twins", "", true, "Neurons represented by another one"},
+               {"always zero", "", true, "Neurons proven to be zero for every image"},
+               {"unread", "", true, "Neurons that no neuron reads"},
+               {"stored", "", true, "Neurons that the plan computes"},
+               {"stored edges", "", true},
+               {"terms", "", true, "Mean number of distinct terms (input and weight) of a stored neuron"}},
+              {}};
   for (const LayerKind& kind : kinds_of(view.layers)) table.rows.push_back(row_of(kind));
   return {"layers", "Layers", {std::move(table)}};
 }
@@ -80,10 +79,10 @@ Section layers(const NetworkView& view) {
 Section degrees(const NetworkView& view, const Census& census) {
   const LayerCensus& sum = census.sum;
   Section section{"degrees", "Degrees", {}};
-  section.blocks.emplace_back(Paragraph{fmt::format(
-      "The degree of a neuron is the number of its inputs: {} in the whole network. Conversely, the number of neurons "
-      "that read an input of a layer: {}.",
-      values_text(sum.degrees), values_text(sum.readers))});
+  section.blocks.emplace_back(
+      Paragraph{fmt::format("The degree of a neuron is the number of its inputs: {} in the whole network. Conversely, "
+                            "the number of neurons that read an input of a layer: {}.",
+                            values_text(sum.degrees), values_text(sum.readers))});
   const Counted by_degree{"degree", "Inputs of a neuron", "neurons", "inputs of a neuron", &LayerCensus::degrees};
   const Counted by_readers{"readers", "Readers of an input", "inputs", "neurons that read an input",
                            &LayerCensus::readers};

@@ -82,14 +82,14 @@ std::optional<Section> alive(const Results& results) {
   const Shown kept = shown(results);
   const std::vector<const Configuration*>& configurations = kept.configurations;
   if (configurations.empty()) return std::nullopt;
-  Chart chart{.id = "alive-chart",
-              .title = "Images that are still alive",
-              .description =
-                  "Both axes are logarithmic. Images die in the first layers; those still alive at the end "
-                  "are the categories.",
-              .kind = Chart::Kind::lines,
-              .x = {"after layer", true},
-              .y = {"images with a non-zero", true}};
+  Chart chart{
+      .id = "alive-chart",
+      .title = "Images that are still alive",
+      .description =
+          "Both axes are logarithmic. Images die in the first layers; those still alive at the end are the categories.",
+      .kind = Chart::Kind::lines,
+      .x = {"after layer", true},
+      .y = {"images with a non-zero", true}};
   for (const Configuration* one : configurations)
     chart.series.push_back(
         {title_of(*one), points_by_layer({one->first.alive.begin(), one->first.alive.end()}, chart.y.logarithmic)});

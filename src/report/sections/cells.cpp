@@ -74,10 +74,9 @@ Column layers() { return {"layers", "", true, "Layers of the network"}; }
 Column variant() { return {"variant", "", false, "The engine"}; }
 Column passes() { return {"passes", "", false, "The active exact passes, each of which skips redundant work"}; }
 Column infer() {
-  return {
-      "infer", "ms", true,
-      "Time from plan and images resident on the device until the host has the categories: median over the trials of a "
-      "run, then median over the runs"};
+  return {"infer", "ms", true,
+          "Time from plan and images resident on the device until the host has the categories: median over the trials "
+          "of a run, then median over the runs"};
 }
 Column rate(const RateUnit& unit) {
   return {

@@ -140,9 +140,9 @@ Chart layer_chart(const Results& results) {
   Chart chart{.id = "roofline",
               .title = "Roofline of single layers",
               .description =
-                  "Both axes are logarithmic. A point on its machine's line moves the minimum "
-                  "traffic as fast as a plain copy; engines that keep activations on chip from layer to "
-                  "layer can be above it. Slower variants are combined into one series.",
+                  "Both axes are logarithmic. A point on its machine's line moves the minimum traffic as fast as a "
+                  "plain copy; engines that keep activations on chip from layer to layer can be above it. Slower "
+                  "variants are combined into one series.",
               .kind = Chart::Kind::lines,
               .x = {"edges per byte of minimum traffic", true},
               .y = {unit.words, true}};
@@ -170,8 +170,8 @@ std::optional<Section> layers(const Results& results) {
   if (results.layers.empty()) return std::nullopt;
   Section section{"layers", "Single layers", {}};
   section.blocks.emplace_back(
-      Paragraph{"Measured by `spdnn bench layers` on layers without redundancy. They have no verdict: "
-                "they measure the speed of an engine on a layer; its correctness is checked by the tests."});
+      Paragraph{"Measured by `spdnn bench layers` on layers without redundancy. They have no verdict: they measure the "
+                "speed of an engine on a layer; its correctness is checked by the tests."});
   section.blocks.emplace_back(layer_chart(results));
   section.blocks.emplace_back(layer_table(results));
   if (const std::vector<CrossOver> all = cross_overs(results); !all.empty())

@@ -117,13 +117,12 @@ Chart nodes_chart(const ModelLine& line, const std::string& id, const std::strin
     chart.categories.push_back(node_name(line, node));
     shown += line.profile[node].seconds;
   }
-  chart.description =
-      nodes.size() == line.profile.size()
-          ? std::string("Time in a trial for all images together, node by node in the model's order.")
-          : fmt::format(
-                "Time in a trial for all images together: the {} nodes that take the most time, in the model's order; "
-                "{:.1f} % of the time of all {}.",
-                nodes.size(), 100 * share_of(shown, seconds_of(line)), line.profile.size());
+  chart.description = nodes.size() == line.profile.size()
+                          ? std::string("Time in a trial for all images together, node by node in the model's order.")
+                          : fmt::format(
+                                "Time in a trial for all images together: the {} nodes that take the most time, in the "
+                                "model's order; {:.1f} % of the time of all {}.",
+                                nodes.size(), 100 * share_of(shown, seconds_of(line)), line.profile.size());
   return chart;
 }
 

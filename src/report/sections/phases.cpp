@@ -50,8 +50,8 @@ Chart phase_chart(const Results& results) {
   Chart chart{.id = "phases-chart",
               .title = "Where the time of a run goes",
               .description =
-                  "The fastest verified configuration of each problem, one trial of infer: the phases from "
-                  "process start to the written result, one after another.",
+                  "The fastest verified configuration of each problem, one trial of infer: the phases from process "
+                  "start to the written result, one after another.",
               .kind = Chart::Kind::stacked_bars,
               .x = {"ms"}};
   for (const char* name : kStacked) chart.series.push_back({name});

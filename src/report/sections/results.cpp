@@ -83,8 +83,8 @@ Chart rates(const Results& results) {
   Chart chart{.id = "rates",
               .title = "Rates of the fastest verified configuration of each problem",
               .description =
-                  "Logarithmic axis. The first bar counts the edges of the network as given, the second those "
-                  "that the device computed, the third includes the time of the set-up that finds the work to skip.",
+                  "Logarithmic axis. The first bar counts the edges of the network as given, the second those that the "
+                  "device computed, the third includes the time of the set-up that finds the work to skip.",
               .kind = Chart::Kind::bars,
               .x = {unit.words, true},
               .series = {{"rate (as given / infer)"}, {"computed / infer"}, {"as given / (set-up + infer)"}}};
@@ -110,12 +110,10 @@ std::optional<Section> results(const Results& results) {
   section.blocks.emplace_back(Paragraph{
       "The headline figures: every configuration whose categories were verified, by a build without uncommitted "
       "changes. Runs of one configuration on one machine by one build are one row; of several builds the last one "
-      "counts. The last column "
-      "links to the machine and the commit; the columns are defined at the end."});
+      "counts. The last column links to the machine and the commit; the columns are defined at the end."});
   if (results.headline.empty()) {
     section.blocks.emplace_back(
-        Paragraph{"There are none. Use `--verify N` with all images, or `--mnist`: `spdnn infer` then "
-                  "compares all "
+        Paragraph{"There are none. Use `--verify N` with all images, or `--mnist`: `spdnn infer` then compares all "
                   "categories with the truth."});
     return section;
   }
@@ -142,8 +140,8 @@ std::optional<Section> set_aside(const Results& results) {
   }
   Section section{"unverified", "Not verified, wrong, made in parts, or by an unknown build", {}};
   section.blocks.emplace_back(
-      Paragraph{"The categories of these runs are unverified, or the code that ran is unknown, or they "
-                "are known to be wrong, or the run was stopped and continued, so that its times are sums."});
+      Paragraph{"The categories of these runs are unverified, or the code that ran is unknown, or they are known to be "
+                "wrong, or the run was stopped and continued, so that its times are sums."});
   section.blocks.emplace_back(std::move(table));
   return section;
 }

@@ -159,9 +159,9 @@ std::optional<Section> speed_ups(const Results& results, const std::string& base
   }
   if (table.rows.empty()) return std::nullopt;
   Section section{"speed-ups", "Speed-ups over " + baseline, {}};
-  section.blocks.emplace_back(Paragraph{
-      "The baseline of each row solved the same problem on the same machine, with only the pass `dead` if there is "
-      "such a run; the builds may differ, as the last two columns show."});
+  section.blocks.emplace_back(
+      Paragraph{"The baseline of each row solved the same problem on the same machine, with only the pass `dead` if "
+                "there is such a run; the builds may differ, as the last two columns show."});
   if (!chart.categories.empty()) section.blocks.emplace_back(std::move(chart));
   section.blocks.emplace_back(std::move(table));
   return section;

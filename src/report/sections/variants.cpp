@@ -66,8 +66,8 @@ Chart variant_chart(const std::vector<Group>& groups) {
   Chart chart{.id = "variants-chart",
               .title = "Variants on the same work",
               .description =
-                  "Logarithmic axis, lower is better. All variants of a group computed the same problem with "
-                  "the same passes; groups with the most variants are shown.",
+                  "Logarithmic axis, lower is better. All variants of a group computed the same problem with the same "
+                  "passes; groups with the most variants are shown.",
               .kind = Chart::Kind::bars,
               .x = {"infer, ms", true}};
   std::vector<std::size_t> sizes;
@@ -96,10 +96,9 @@ std::optional<Section> variants(const Results& results) {
   const std::vector<Group> groups = variant_groups(results);
   if (groups.empty()) return std::nullopt;
   Section section{"variants", "Variants side by side", {}};
-  section.blocks.emplace_back(
-      Paragraph{"Rows of one group may be from different builds on the same machine, as `run on` shows. `dead` as the "
-                "only one of "
-                "the passes corresponds to published systems: every edge of every image that is not all zero."});
+  section.blocks.emplace_back(Paragraph{
+      "Rows of one group may be from different builds on the same machine, as `run on` shows. `dead` as the only one "
+      "of the passes corresponds to published systems: every edge of every image that is not all zero."});
   section.blocks.emplace_back(variant_chart(groups));
   section.blocks.emplace_back(variant_table(groups, rate_unit(results)));
   return section;

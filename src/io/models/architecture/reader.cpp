@@ -76,8 +76,8 @@ class ArchitectureReader {
                        kDigestField));
     if (stated[kDigestField] != weights_.digest())
       fail(
-          fmt::format("it was written with weights other than those in {}: one of the two was changed, or a writer "
-                      "was stopped between them; write the model again, or remove the field {}",
+          fmt::format("it was written with weights other than those in {}: one of the two was changed, or a writer was "
+                      "stopped between them; write the model again, or remove the field {}",
                       weights_.name(), kWeightsField));
   }
 
@@ -159,11 +159,11 @@ class ArchitectureReader {
     if (op == "bn") return batch_norm(node);
     if (op == "prelu") return prelu(node);
     if (const auto operation = weightless_operation(node, inputs)) return *operation;
-    node.fail(fmt::format(
-        "op '{}', expected conv, linear, bn, maxpool, avgpool, globalmax, relu, relu6, clip, leaky_relu, prelu, "
-        "sigmoid, tanh, hard_sigmoid, hard_swish, identity, add, subtract, multiply, divide, concat, softmax, "
-        "flatten, reshape, transpose, pad, resize or constant",
-        op));
+    node.fail(
+        fmt::format("op '{}', expected conv, linear, bn, maxpool, avgpool, globalmax, relu, relu6, clip, leaky_relu, "
+                    "prelu, sigmoid, tanh, hard_sigmoid, hard_swish, identity, add, subtract, multiply, divide, "
+                    "concat, softmax, flatten, reshape, transpose, pad, resize or constant",
+                    op));
   }
 
   Operation convolution(ArchitectureNode& node) const {

@@ -39,8 +39,7 @@ const tflite::Model& verified(const InputFile& file, std::span<const std::byte> 
     fail_in(file, "not a TensorFlow Lite file: it lacks the identifier TFL3");
   flatbuffers::Verifier verifier(data, bytes.size(), kMostDepth, kMostTables);
   if (!tflite::VerifyModelBuffer(verifier))
-    fail_in(file, fmt::format("a truncated or damaged TensorFlow Lite file: tables lie outside it, or are more "
-                              "than {}",
+    fail_in(file, fmt::format("a truncated or damaged TensorFlow Lite file: tables lie outside it, or are more than {}",
                               kMostTables));
   return *tflite::GetModel(data);
 }

@@ -211,8 +211,8 @@ std::string size_of(const Chart& chart) {
 std::string to_html(const Chart& chart) {
   return fmt::format(
       "<figure id=\"{0}\"><figcaption><strong>{1}</strong> {2}</figcaption>\n"
-      "<div class=\"canvas\" {3}><canvas data-chart=\"{0}\" role=\"img\" aria-label=\"{4}. {5}\">"
-      "</canvas></div>\n<details><summary>Numbers of this chart</summary>\n{6}</details></figure>\n",
+      "<div class=\"canvas\" {3}><canvas data-chart=\"{0}\" role=\"img\" aria-label=\"{4}. "
+      "{5}\"></canvas></div>\n<details><summary>Numbers of this chart</summary>\n{6}</details></figure>\n",
       escaped(chart.id), escaped(chart.title), marked_up(chart.description), size_of(chart), escaped(chart.title),
       escaped(chart.description), to_html(numbers_of(chart)));
 }

@@ -83,10 +83,10 @@ void read_place(NodeReader& node, Resize& resize) {
   } else if (place == "asymmetric") {
     resize.place = Resize::Place::asymmetric;
   } else {
-    node.fail_attribute("coordinate_transformation_mode",
-                        fmt::format("'{}' is not supported; expected half_pixel, pytorch_half_pixel, align_corners or "
-                                    "asymmetric",
-                                    place));
+    node.fail_attribute(
+        "coordinate_transformation_mode",
+        fmt::format("'{}' is not supported; expected half_pixel, pytorch_half_pixel, align_corners or asymmetric",
+                    place));
   }
   const std::string rounding = node.text("nearest_mode", "round_prefer_floor");
   if (rounding == "round_prefer_floor") {
