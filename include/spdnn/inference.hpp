@@ -11,7 +11,6 @@
 #include "spdnn/network.hpp"
 #include "spdnn/outcome.hpp"
 #include "spdnn/passes.hpp"
-#include "spdnn/progress.hpp"
 #include "spdnn/report.hpp"
 #include "spdnn/run_settings.hpp"
 

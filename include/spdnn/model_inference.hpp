@@ -8,7 +8,6 @@
 
 #include "spdnn/model.hpp"
 #include "spdnn/model_report.hpp"
-#include "spdnn/progress.hpp"
 #include "spdnn/rewrites.hpp"
 #include "spdnn/run_settings.hpp"
 

@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "spdnn/outcome.hpp"
 #include "spdnn/rewrites.hpp"
 #include "spdnn/run_record.hpp"
 #include "spdnn/tensor.hpp"

@@ -11,7 +11,6 @@
 #include "engines/devices.hpp"
 #include "inference/device/machine.hpp"
 #include "io/files/output_target.hpp"
-#include "io/networks/outputs.hpp"
 #include "report/json_line.hpp"
 #include "report/phases.hpp"
 #include "spdnn/error.hpp"

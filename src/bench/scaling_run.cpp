@@ -8,7 +8,6 @@
 #include "bench/run_folder.hpp"
 #include "data/generate.hpp"
 #include "io/files/output_target.hpp"
-#include "io/networks/outputs.hpp"
 #include "report/json_line.hpp"
 #include "spdnn/error.hpp"
 #include "spdnn/files.hpp"

@@ -7,7 +7,6 @@
 #include "cli/options.hpp"
 #include "cli/result_files.hpp"
 #include "core/text/comma_list.hpp"
-#include "engines/choose.hpp"
 #include "engines/devices.hpp"
 #include "engines/reference/engine.hpp"
 #include "io/networks/outputs.hpp"

@@ -20,7 +20,6 @@
 #include "plan/planner.hpp"
 #include "spdnn/error.hpp"
 #include "spdnn/files.hpp"
-#include "spdnn/model_inference.hpp"
 
 namespace spdnn::cli {
 

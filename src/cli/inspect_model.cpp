@@ -18,7 +18,6 @@
 #include "engines/devices.hpp"
 #include "engines/model_engine.hpp"
 #include "inference/model/choice.hpp"
-#include "inference/model/run.hpp"
 #include "inference/model/runnable.hpp"
 #include "io/models/model_file.hpp"
 #include "io/networks/outputs.hpp"

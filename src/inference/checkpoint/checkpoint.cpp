@@ -8,8 +8,6 @@
 #include <numeric>
 #include <utility>
 
-#include "cluster/fields.hpp"
-#include "cluster/parcel.hpp"
 #include "core/types/read_ahead.hpp"
 #include "inference/run/outcomes.hpp"
 #include "io/packed/digests.hpp"

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "core/text/json_nesting.hpp"
-#include "inference/checkpoint/checkpoint.hpp"
 #include "io/packed/format.hpp"
 #include "spdnn/error.hpp"
 

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "core/system/stopwatch.hpp"
-#include "core/threads/parallel.hpp"
 #include "engines/devices.hpp"
 #include "inference/model/accuracy.hpp"
 #include "inference/model/choice.hpp"

@@ -6,7 +6,6 @@
 #include "cluster/model_fields.hpp"
 #include "cluster/partition.hpp"
 #include "cluster/together.hpp"
-#include "inference/ranks/rank_resources.hpp"
 #include "inference/run/load.hpp"
 #include "spdnn/error.hpp"
 

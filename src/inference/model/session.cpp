@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "core/threads/parallel.hpp"
-#include "core/types/shape.hpp"
 #include "inference/model/choice.hpp"
 #include "inference/model/run.hpp"
 #include "inference/model/runnable.hpp"

@@ -12,7 +12,6 @@
 #include "cluster/exchange.hpp"
 #include "cluster/together.hpp"
 #include "core/threads/parallel.hpp"
-#include "engines/devices.hpp"
 #include "inference/network/memory_estimate.hpp"
 #include "inference/network/planned_network.hpp"
 #include "inference/network/run_report.hpp"

@@ -9,7 +9,6 @@
 #include "cluster/fields.hpp"
 #include "cluster/shared_plan.hpp"
 #include "cluster/together.hpp"
-#include "core/system/host_memory.hpp"
 #include "core/text/bytes_text.hpp"
 #include "data/generate.hpp"
 #include "data/official/problems.hpp"

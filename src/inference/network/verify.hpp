@@ -9,7 +9,6 @@
 #include "spdnn/files.hpp"
 #include "spdnn/images.hpp"
 #include "spdnn/inference.hpp"
-#include "spdnn/network.hpp"
 #include "spdnn/verdict.hpp"
 
 namespace spdnn {

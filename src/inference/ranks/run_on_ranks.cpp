@@ -9,7 +9,6 @@
 #include "cluster/together.hpp"
 #include "core/threads/parallel.hpp"
 #include "inference/checkpoint/rounds.hpp"
-#include "inference/ranks/rank_resources.hpp"
 #include "inference/run/activations.hpp"
 #include "inference/run/outcomes.hpp"
 

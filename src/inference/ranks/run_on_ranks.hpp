@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "cluster/communicator.hpp"
-#include "cluster/fields.hpp"
 #include "inference/checkpoint/clock.hpp"
 #include "inference/ranks/left_work.hpp"
 #include "inference/ranks/share_and_run.hpp"

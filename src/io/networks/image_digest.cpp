@@ -8,7 +8,6 @@
 #include "core/threads/parallel.hpp"
 #include "io/packed/digests.hpp"
 #include "io/packed/format.hpp"
-#include "spdnn/files.hpp"
 
 namespace spdnn {
 

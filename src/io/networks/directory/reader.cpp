@@ -21,7 +21,6 @@
 #include "io/networks/text/matrix_market.hpp"
 #include "io/networks/text/notes.hpp"
 #include "io/networks/text/source.hpp"
-#include "io/networks/text/tsv_entries.hpp"
 #include "io/networks/text/tsv_reader.hpp"
 #include "spdnn/error.hpp"
 
