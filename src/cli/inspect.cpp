@@ -8,7 +8,7 @@
 #include "cli/inspect_model.hpp"
 #include "cli/result_files.hpp"
 #include "cli/specification.hpp"
-#include "core/text/bytes_text.hpp"
+#include "core/text/amounts.hpp"
 #include "core/text/json_text.hpp"
 #include "core/text/message.hpp"
 #include "inference/device/device_start.hpp"

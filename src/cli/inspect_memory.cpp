@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "core/text/counted.hpp"
+#include "core/text/amounts.hpp"
 #include "core/threads/parallel.hpp"
 #include "inference/run/run.hpp"
 

@@ -10,7 +10,7 @@
 #include "cli/ending.hpp"
 #include "cli/infer_model.hpp"
 #include "cli/result_files.hpp"
-#include "core/text/counted.hpp"
+#include "core/text/amounts.hpp"
 #include "core/text/json_text.hpp"
 #include "core/text/message.hpp"
 #include "core/types/shape_json.hpp"

@@ -85,4 +85,12 @@ Support support_of(const ModelVariant& variant, const Model& model, const ModelE
 std::unique_ptr<ModelEngine> make_engine(const ModelVariant& variant, std::shared_ptr<const Model> model,
                                          const ModelEngineOptions& options);
 
+/// For engines: UsageError if the tensor is not the model's input with 1 to `batch` images. Returns their number, 1 for
+/// a model whose input has no kBatchExtent.
+Index images_of(const Model& model, const Tensor& input, Index batch);
+
+/// For engines, as a remark of their Support: adds the number of the model's zero weights, and of those that are
+/// skipped, in the nodes `without_zeros`. Adds nothing if no weight is zero.
+void add_zeros_remark(const Model& model, const std::vector<Index>& without_zeros, Support& support);
+
 }  // namespace spdnn

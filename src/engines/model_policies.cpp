@@ -8,7 +8,7 @@
 
 #include "core/threads/parallel.hpp"
 #include "engines/kernel_families.hpp"
-#include "engines/model_variant_lines.hpp"
+#include "engines/variant_lines.hpp"
 #include "program/engine.hpp"
 
 namespace spdnn {

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <string>
 
-#include "core/text/counted.hpp"
+#include "core/text/amounts.hpp"
 #include "core/types/share_of_zeros.hpp"
-#include "engines/model_variant_lines.hpp"
+#include "engines/variant_lines.hpp"
 #include "model/graph/work.hpp"
 #include "spdnn/error.hpp"
 
@@ -17,7 +17,7 @@ namespace spdnn {
 
 const std::vector<ModelVariant>& model_variants() {
   static const std::vector<ModelVariant> all = {
-#define SPDNN_MODEL_VARIANT SPDNN_LIST_MODEL_VARIANT
+#define SPDNN_MODEL_VARIANT SPDNN_LIST_VARIANT
 #include "engines/model_variants.def"
 #undef SPDNN_MODEL_VARIANT
   };

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "core/system/out_of_memory.hpp"
-#include "core/text/bytes_text.hpp"
+#include "core/text/amounts.hpp"
 #include "core/types/progress.hpp"
 #include "core/types/read_ahead.hpp"
 #include "plan/certify.hpp"

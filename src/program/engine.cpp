@@ -12,7 +12,6 @@
 #include <utility>
 
 #include "core/system/stopwatch.hpp"
-#include "engines/model_variant_lines.hpp"
 #include "model/graph/magnitudes.hpp"
 #include "program/bound_program.hpp"
 #include "program/compile.hpp"

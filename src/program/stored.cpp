@@ -7,7 +7,7 @@
 #include <cstdlib>
 
 #include "core/system/build_info.hpp"
-#include "core/system/processor_name.hpp"
+#include "core/system/machine_names.hpp"
 #include "core/text/json_text.hpp"
 #include "model/graph/model_digest.hpp"
 #include "model/graph/node_text.hpp"

@@ -7,9 +7,9 @@
 #include <charconv>
 #include <cmath>
 
-#include "core/text/csv_reader.hpp"
+#include "core/text/csv.hpp"
 #include "core/text/message.hpp"
-#include "data/official/sizes.hpp"
+#include "data/official/constants.hpp"
 #include "report/json_fields.hpp"
 #include "spdnn/error.hpp"
 

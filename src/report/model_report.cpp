@@ -6,7 +6,7 @@
 #include <cmath>
 #include <utility>
 
-#include "core/text/counted.hpp"
+#include "core/text/amounts.hpp"
 #include "core/text/json_text.hpp"
 #include "core/text/message.hpp"
 #include "core/types/shape_json.hpp"

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "core/system/build_info.hpp"
-#include "core/text/counted.hpp"
+#include "core/text/amounts.hpp"
 #include "core/text/json_text.hpp"
 
 namespace spdnn {

@@ -5,10 +5,8 @@
 
 #include <algorithm>
 
-#include "core/text/bytes_text.hpp"
-#include "core/text/counted.hpp"
+#include "core/text/amounts.hpp"
 #include "core/text/json_text.hpp"
-#include "core/text/seconds_text.hpp"
 #include "report/json_line.hpp"
 #include "report/phases.hpp"
 

@@ -8,7 +8,7 @@
 #include <set>
 #include <utility>
 
-#include "core/text/counted.hpp"
+#include "core/text/amounts.hpp"
 #include "report/configurations.hpp"
 #include "report/sections/cells.hpp"
 #include "report/sections/sections.hpp"

@@ -17,8 +17,8 @@ ROOMS = {
     "core/threads": ["core/system"],
     "core/types": ["core/threads"],
     "core": ["core/types"],
-    "data/official: sizes": ["spdnn"],
-    "report": ["core", "data/official: sizes"],
+    "data/official: constants": ["spdnn"],
+    "report": ["core", "data/official: constants"],
     "plan/passes": ["core"],
     "plan": ["plan/passes"],
     "report/network": ["report", "plan"],
@@ -41,7 +41,7 @@ ROOMS = {
     "io/models/tflite": ["io/models"],
     "io/models: any form": ["io/models/packed", "io/models/safetensors", "io/models/onnx", "io/models/tflite"],
     "data": ["io/arrays", "io/packed", "model/graph"],
-    "data/official": ["data", "data/official: sizes"],
+    "data/official": ["data", "data/official: constants"],
     "engines: common": ["plan"],
     "engines/reference": ["engines: common", "model/oracle"],
     "program": ["engines: common", "model/graph"],
@@ -73,10 +73,10 @@ ROOMS = {
 }
 # Files that do not belong to their folder's room: those that all of its parts use, or that use all of its parts.
 PARTS = {
-    "data/official: sizes": ["data/official/sizes"],
+    "data/official: constants": ["data/official/constants"],
     "io/models: any form": ["io/models/model_file"],
     "engines: common": ["engines/backend", "engines/engine", "engines/image_states", "engines/model_engine",
-                        "engines/model_variant_lines", "engines/overflow", "engines/streamed", "engines/support",
+                        "engines/overflow", "engines/streamed", "engines/support",
                         "engines/variant_lines"],
     "main": ["main.cpp"],
 }

@@ -7,11 +7,11 @@
 #include <set>
 #include <vector>
 
-#include "core/text/json_nesting.hpp"
-
 namespace spdnn {
 
 namespace {
+
+constexpr std::size_t kDeepest = 64;
 
 /// nlohmann's message without its prefix, number and position.
 std::string reason_of(const nlohmann::json::exception& error) {
@@ -23,7 +23,7 @@ std::string reason_of(const nlohmann::json::exception& error) {
 template <class Json>
 Json parse(std::string_view text) {
   if (const std::size_t at = too_deep_json(text); at != std::string_view::npos)
-    throw JsonProblem{at, fmt::format("nested too deeply, expected at most {} levels", kDeepestJson)};
+    throw JsonProblem{at, fmt::format("nested too deeply, expected at most {} levels", kDeepest)};
   try {
     return Json::parse(text);
   } catch (const typename Json::parse_error& error) {
@@ -71,6 +71,20 @@ std::string shown_json(const Json& value) {
 }
 
 }  // namespace
+
+std::size_t too_deep_json(std::string_view text) {
+  std::size_t depth = 0;
+  bool quoted = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == '"') quoted = !quoted;
+    if (quoted && c == '\\') ++i;
+    if (quoted) continue;
+    if ((c == '[' || c == '{') && ++depth > kDeepest) return i;
+    if ((c == ']' || c == '}') && depth > 0) --depth;
+  }
+  return std::string_view::npos;
+}
 
 OrderedJson parse_json(std::string_view text) { return parse<OrderedJson>(text); }
 

@@ -24,6 +24,11 @@ struct JsonProblem {
   std::string message;
 };
 
+/// The position of the first bracket beyond 64 levels, or npos. Call it before parsing: JSON is parsed, copied, printed
+/// and freed recursively, so a file of nested brackets could exhaust the stack. Lines of results and checkpoints have
+/// five levels.
+std::size_t too_deep_json(std::string_view text);
+
 /// Parses a text; for repeated keys the last value counts. Throws JsonProblem.
 OrderedJson parse_json(std::string_view text);
 /// The same with sorted keys, for large objects; a repeated key is a problem.

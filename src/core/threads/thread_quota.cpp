@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/text/counted.hpp"
+#include "core/text/amounts.hpp"
 #include "core/threads/parallel.hpp"
 
 namespace spdnn {

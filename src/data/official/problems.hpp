@@ -4,7 +4,7 @@
 #include <optional>
 #include <string_view>
 
-#include "data/official/sizes.hpp"
+#include "data/official/constants.hpp"
 #include "spdnn/images.hpp"
 #include "spdnn/network.hpp"
 

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "core/types/all_finite.hpp"
-#include "engines/model_variant_lines.hpp"
+#include "engines/variant_lines.hpp"
 #include "model/oracle/evaluate.hpp"
 #include "spdnn/error.hpp"
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/text/seconds_text.hpp"
+#include "core/text/amounts.hpp"
 
 namespace spdnn {
 

@@ -5,7 +5,7 @@
 #include <new>
 #include <utility>
 
-#include "core/text/counted.hpp"
+#include "core/text/amounts.hpp"
 #include "io/files/path_kind.hpp"
 #include "spdnn/error.hpp"
 

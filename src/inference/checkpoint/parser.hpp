@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/text/json_nesting.hpp"
+#include "core/text/json_text.hpp"
 #include "io/packed/format.hpp"
 #include "spdnn/error.hpp"
 

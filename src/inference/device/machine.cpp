@@ -4,8 +4,7 @@
 
 #include <utility>
 
-#include "core/system/host_name.hpp"
-#include "core/system/processor_name.hpp"
+#include "core/system/machine_names.hpp"
 #include "core/threads/thread_quota.hpp"
 #include "engines/devices.hpp"
 

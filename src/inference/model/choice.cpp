@@ -5,8 +5,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "core/text/bytes_text.hpp"
-#include "core/text/counted.hpp"
+#include "core/text/amounts.hpp"
 #include "inference/model/run.hpp"
 #include "inference/run/largest_batch.hpp"
 #include "program/stored.hpp"

@@ -2,13 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <string>
 #include <utility>
+#include <variant>
+#include <vector>
 
-#include "core/text/counted.hpp"
+#include "core/text/amounts.hpp"
 #include "core/types/all_finite.hpp"
 #include "inference/model/accuracy.hpp"
 #include "inference/model/load.hpp"
-#include "inference/model/score_name.hpp"
 #include "inference/ranks/record_run.hpp"
 #include "model/graph/node_text.hpp"
 #include "model/graph/work.hpp"
@@ -16,6 +18,32 @@
 namespace spdnn {
 
 namespace {
+
+bool passes_on(const Operation& operation) {
+  const auto* const activation = std::get_if<Activation>(&operation);
+  return std::holds_alternative<Reshape>(operation) || std::holds_alternative<Transpose>(operation) ||
+         (activation != nullptr && activation->kind == Activation::Kind::identity);
+}
+
+std::string made_by(const Operation& operation) {
+  const auto* const activation = std::get_if<Activation>(&operation);
+  const auto* const elements = std::get_if<Elementwise>(&operation);
+  if (std::holds_alternative<Softmax>(operation)) return "probability";
+  if (activation != nullptr && activation->kind == Activation::Kind::sigmoid) return "sigmoid";
+  const bool sum = elements != nullptr && elements->kind == Elementwise::Kind::add;
+  const bool affine = std::holds_alternative<Convolution>(operation) || std::holds_alternative<Linear>(operation) ||
+                      std::holds_alternative<BatchNorm>(operation);
+  return sum || affine ? "logit" : "output";
+}
+
+/// The kind of the first output's numbers: `probability` of a softmax, `sigmoid`, `logit` where a convolution, a linear
+/// node, a batch norm or a sum makes them, otherwise `output`. Nodes that only move numbers are looked through.
+std::string score_name(const Model& model) {
+  std::vector<std::string> names(model.values.size(), "output");
+  for (const Node& node : model.nodes)
+    names[node.output] = passes_on(node.operation) ? names[node.inputs.front()] : made_by(node.operation);
+  return names[model.outputs.front()];
+}
 
 MultiplyAdds multiply_adds_of(const ModelWork& work) { return {work.dense, work.sparse}; }
 

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "core/text/counted.hpp"
+#include "core/text/amounts.hpp"
 
 namespace spdnn {
 

@@ -7,8 +7,7 @@
 #include <limits>
 #include <span>
 
-#include "core/text/bytes_text.hpp"
-#include "core/text/counted.hpp"
+#include "core/text/amounts.hpp"
 #include "core/threads/cancellation.hpp"
 #include "core/types/progress.hpp"
 #include "engines/devices.hpp"

@@ -7,7 +7,7 @@
 #include <functional>
 #include <vector>
 
-#include "core/text/bytes_text.hpp"
+#include "core/text/amounts.hpp"
 #include "core/threads/parallel.hpp"
 #include "inference/run/run.hpp"
 #include "io/files/path_kind.hpp"

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "cluster/exchange.hpp"
-#include "core/text/seconds_text.hpp"
+#include "core/text/amounts.hpp"
 #include "core/threads/parallel.hpp"
 #include "inference/network/run_report.hpp"
 #include "inference/network/steps.hpp"

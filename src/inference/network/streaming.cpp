@@ -9,7 +9,7 @@
 #include "cluster/fields.hpp"
 #include "cluster/shared_plan.hpp"
 #include "cluster/together.hpp"
-#include "core/text/bytes_text.hpp"
+#include "core/text/amounts.hpp"
 #include "data/generate.hpp"
 #include "data/official/problems.hpp"
 #include "engines/devices.hpp"

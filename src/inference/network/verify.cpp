@@ -6,11 +6,11 @@
 #include <iterator>
 #include <numeric>
 
+#include "data/official/constants.hpp"
 #include "data/official/problems.hpp"
 #include "engines/reference/engine.hpp"
 #include "inference/network/streaming.hpp"
 #include "inference/run/run.hpp"
-#include "report/official_truth.hpp"
 #include "spdnn/error.hpp"
 
 namespace spdnn {

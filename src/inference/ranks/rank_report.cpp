@@ -6,7 +6,7 @@
 #include <set>
 #include <utility>
 
-#include "core/system/host_name.hpp"
+#include "core/system/machine_names.hpp"
 
 namespace spdnn {
 

@@ -9,7 +9,7 @@
 
 #include "cluster/exchange.hpp"
 #include "cluster/together.hpp"
-#include "core/system/host_name.hpp"
+#include "core/system/machine_names.hpp"
 #include "core/threads/parallel.hpp"
 #include "core/threads/thread_quota.hpp"
 #include "engines/devices.hpp"

@@ -8,7 +8,7 @@
 
 #include "cluster/exchange.hpp"
 #include "cluster/fields.hpp"
-#include "core/system/host_name.hpp"
+#include "core/system/machine_names.hpp"
 #include "inference/run/load.hpp"
 #include "io/files/input_file.hpp"
 #include "io/networks/text/notes.hpp"

@@ -8,7 +8,7 @@
 #include <span>
 #include <utility>
 
-#include "core/text/bytes_text.hpp"
+#include "core/text/amounts.hpp"
 #include "core/threads/parallel.hpp"
 #include "core/types/counted_csr.hpp"
 #include "engines/devices.hpp"

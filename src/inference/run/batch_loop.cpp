@@ -8,7 +8,7 @@
 
 #include "core/system/out_of_memory.hpp"
 #include "core/system/stopwatch.hpp"
-#include "core/text/counted.hpp"
+#include "core/text/amounts.hpp"
 #include "core/threads/cancellation.hpp"
 #include "core/threads/parallel.hpp"
 #include "core/types/progress.hpp"

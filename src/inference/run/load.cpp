@@ -4,7 +4,7 @@
 
 #include <numeric>
 
-#include "core/text/bytes_text.hpp"
+#include "core/text/amounts.hpp"
 #include "data/generate.hpp"
 #include "data/official/problems.hpp"
 #include "engines/devices.hpp"

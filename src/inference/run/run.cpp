@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "core/system/out_of_memory.hpp"
-#include "core/text/bytes_text.hpp"
+#include "core/text/amounts.hpp"
 #include "core/threads/parallel.hpp"
 #include "engines/devices.hpp"
 #include "engines/overflow.hpp"

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/text/csv_text.hpp"
+#include "core/text/csv.hpp"
 #include "io/arrays/npy.hpp"
 #include "io/networks/text/sink.hpp"
 

@@ -5,7 +5,6 @@
 #include <string_view>
 
 #include "io/files/input_file.hpp"
-#include "io/networks/text/lines.hpp"
 #include "io/networks/text/notes.hpp"
 #include "spdnn/error.hpp"
 

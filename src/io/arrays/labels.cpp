@@ -7,11 +7,10 @@
 #include <string_view>
 #include <system_error>
 
-#include "core/text/csv_reader.hpp"
+#include "core/text/csv.hpp"
 #include "io/arrays/idx.hpp"
 #include "io/arrays/npz.hpp"
 #include "io/files/input_file.hpp"
-#include "io/networks/text/lines.hpp"
 #include "io/networks/text/notes.hpp"
 #include "spdnn/error.hpp"
 #include "spdnn/tensor.hpp"

@@ -16,7 +16,7 @@
 #include <string_view>
 #include <system_error>
 
-#include "core/system/host_name.hpp"
+#include "core/system/machine_names.hpp"
 
 namespace spdnn {
 

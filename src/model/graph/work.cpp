@@ -7,7 +7,7 @@
 #include <set>
 #include <variant>
 
-#include "core/text/counted.hpp"
+#include "core/text/amounts.hpp"
 
 namespace spdnn {
 

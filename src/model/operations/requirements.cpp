@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "core/text/counted.hpp"
+#include "core/text/amounts.hpp"
 #include "core/types/all_finite.hpp"
 #include "model/operations/geometry.hpp"
 #include "spdnn/error.hpp"

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "core/text/counted.hpp"
+#include "core/text/amounts.hpp"
 #include "core/text/flag_names.hpp"
 #include "model/graph/remove_unread.hpp"
 #include "model/rewrites/drop_dead_channels.hpp"

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "core/threads/parallel_rows.hpp"
-#include "plan/passes/rounding.hpp"
 #include "plan/passes/row_sums.hpp"
 #include "plan/passes/saturation.hpp"
 

@@ -5,7 +5,6 @@
 #include <limits>
 
 #include "core/threads/parallel_rows.hpp"
-#include "plan/passes/rounding.hpp"
 #include "plan/passes/row_sums.hpp"
 
 namespace spdnn::planning {

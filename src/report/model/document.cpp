@@ -4,8 +4,7 @@
 
 #include <utility>
 
-#include "core/text/bytes_text.hpp"
-#include "core/text/counted.hpp"
+#include "core/text/amounts.hpp"
 #include "core/text/message.hpp"
 #include "core/types/share_of_zeros.hpp"
 #include "report/by_layer.hpp"

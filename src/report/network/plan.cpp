@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <array>
 
-#include "core/text/bytes_text.hpp"
+#include "core/text/amounts.hpp"
 #include "report/by_layer.hpp"
 #include "report/network/histograms.hpp"
 #include "report/network/sections.hpp"

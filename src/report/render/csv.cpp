@@ -1,3 +1,5 @@
+#include "core/text/csv.hpp"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -6,7 +8,6 @@
 #include <string_view>
 #include <vector>
 
-#include "core/text/csv_text.hpp"
 #include "report/render/text_forms.hpp"
 #include "spdnn/error.hpp"
 

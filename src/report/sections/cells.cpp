@@ -5,8 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "data/official/sizes.hpp"
-#include "report/official_truth.hpp"
+#include "data/official/constants.hpp"
 #include "report/significant.hpp"
 
 namespace spdnn::sections {

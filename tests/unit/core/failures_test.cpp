@@ -10,7 +10,7 @@
 
 #include "core/system/out_of_memory.hpp"
 #include "core/system/system_failure.hpp"
-#include "core/text/bytes_text.hpp"
+#include "core/text/amounts.hpp"
 #include "io/files/path_kind.hpp"
 #include "temporary_directory.hpp"
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "core/text/csv_reader.hpp"
+#include "core/text/csv.hpp"
 #include "report/baselines.hpp"
 #include "report/document.hpp"
 #include "report/json_fields.hpp"

@@ -2,11 +2,15 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "io/networks/text/source.hpp"
 #include "spdnn/files.hpp"
 
 namespace spdnn {
+
+/// The lines of a text without their ends (\n or \r\n); the last one need not have an end. They point into `text`.
+std::vector<std::string_view> lines_of(std::string_view text);
 
 /// Adds warnings about a text that was read to its end: that it is empty, with the consequence in `when_empty`, and
 /// that it may be truncated. Does nothing if `notes` is null.

@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <limits>
 
-#include "core/text/counted.hpp"
+#include "core/text/amounts.hpp"
 #include "core/text/message.hpp"
 
 namespace spdnn {

@@ -1,8 +1,4 @@
-#include "core/text/bytes_text.hpp"
-
-#include <fmt/format.h>
-
-#include "core/text/counted.hpp"
+#include "core/text/amounts.hpp"
 
 namespace spdnn {
 

@@ -6,6 +6,10 @@
 
 namespace spdnn {
 
+/// A field of a CSV file (RFC 4180), quoted if necessary. Text that a spreadsheet would run as a formula is prefixed
+/// with a quotation mark.
+std::string csv_field(const std::string& text);
+
 struct CsvField {
   std::string text;
   std::size_t line = 1, column = 1;  ///< where the field begins
