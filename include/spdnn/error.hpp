@@ -5,7 +5,7 @@
 
 namespace spdnn {
 
-/// Base of all errors that spdnn throws. The message is one line and names what was expected.
+/// Base of all errors that spdnn throws. The message is one line and names the expected value or state.
 class Error : public std::runtime_error {
  public:
   explicit Error(const std::string& message) : std::runtime_error(message) {}

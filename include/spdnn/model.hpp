@@ -61,7 +61,7 @@ struct Pool {
   Kind kind = Kind::max;
   Window window;
   bool round_up = false;       ///< output extents are rounded up: windows may begin in the image and end outside
-  bool count_padding = false;  ///< a mean counts the padding (Window's, not what rounding up adds) as zeros
+  bool count_padding = false;  ///< a mean counts the padding (Window's, not the places that rounding up adds) as zeros
 };
 
 /// Maximum or mean over all of each channel: H and W become 1.

@@ -11,7 +11,7 @@ namespace spdnn::cli {
 /// - Descriptors 0, 1 and 2 are open. Where the caller closed one, reading and writing there fail, and no file that is
 ///   opened later gets its number and with it the messages.
 /// - A pipe that nobody reads and a file beyond the limit of the shell (ulimit -f) are errors of write(), not signals:
-///   what goes to other files is still written.
+///   output to other files is still written.
 /// - An exception that cannot be caught, or a library that ends the program (libgomp if it gets no thread, FFTW if it
 ///   gets no memory), gives exit code 4.
 void guard_every_end();

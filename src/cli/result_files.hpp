@@ -43,7 +43,7 @@ class Printed {
   std::FILE* stream_;
 };
 
-/// What `inspect` writes: --json, one line, and --html, a page.
+/// The outputs of `inspect`: --json, one line, and --html, a page.
 class PageFiles {
  public:
   /// UsageError if an option of the page is given without it, or an output cannot be written or would overwrite an
@@ -96,7 +96,7 @@ template <class Report>
 struct ResultFiles {
   RunFiles files;
   std::function<std::vector<RunFiles::Write>(const Report&)> writers;      ///< by option
-  std::function<void(const Report&)> check_loaded = [](const Report&) {};  ///< refuses what cannot be written
+  std::function<void(const Report&)> check_loaded = [](const Report&) {};  ///< refuses results that cannot be written
 
   void write(const Report& report) { files.write(writers(report)); }
   void finish(const Report& report) {

@@ -28,7 +28,7 @@ struct Backend {
   double (*copy_bytes_per_second)(const EngineOptions& options);
 };
 
-// NOLINTBEGIN(readability-identifier-naming): constants, though what is defined elsewhere passes for variables
+// NOLINTBEGIN(readability-identifier-naming): constants, although the check takes extern ones for variables
 extern const Backend kCpuBackend;
 extern const Backend kCudaBackend;  ///< defined in builds with CUDA
 // NOLINTEND(readability-identifier-naming)

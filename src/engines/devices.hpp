@@ -28,13 +28,13 @@ void wait_for(Device device, int ordinal = 0);
 /// The planner's search for twins on a device; empty for the CPU, for which the planner has its own.
 planning::TwinFinder twin_finder(Device device, int ordinal = 0);
 
-/// Bytes that an engine may take on its device now, besides what the plan and the images already hold: on the host,
-/// nine tenths of available_host_bytes(), and no more than options.host_memory; on a CUDA device, see
-/// cuda::memory_budget(). Where several processes share the device, each has an even share.
+/// Bytes that an engine may take on its device now, besides the memory that the plan and the images already hold: on
+/// the host, nine tenths of available_host_bytes(), and no more than options.host_memory; on a CUDA device, see
+/// cuda::memory_budget(). If several processes share the device, each has an even share.
 std::size_t memory_budget(Device device, const EngineOptions& options);
 
-/// Bytes read and written per second by a plain copy of 1 GiB (less where memory is short) on the device, the best of
-/// ten: the ceiling that timings are compared with.
+/// Bytes read and written per second by a plain copy of 1 GiB (less if memory is short) on the device, the best of ten:
+/// the ceiling that timings are compared with.
 double copy_bytes_per_second(Device device, const EngineOptions& options);
 
 }  // namespace spdnn

@@ -86,8 +86,8 @@ class InspectableEngine : public Engine {
 class SharingEngine {
  public:
   virtual ~SharingEngine() = default;
-  /// Gives the number of a part that nobody has taken, of so many parts; at the end, any larger number. Called on all
-  /// threads of the engine, one at a time.
+  /// Gives the number of a part that nobody has taken, of `parts` equal ones; at the end, any larger number. Called on
+  /// all threads of the engine, one at a time.
   using NextPart = std::function<Index(Index parts)>;
   /// After load(), before the first layer: the engine takes parts from `next` in the run that follows, and the same
   /// ones in all later runs, until the next load(). The outcome has no other images.

@@ -28,7 +28,8 @@ namespace spdnn {
 //   This pass alone changes the order of additions, and hence roundings. So it is never part of `all`, it comes with
 //   bounds on how far results may move, and images that a bound does not decide are run again in the given order.
 //
-// Dynamic passes look at rows of activations during the run (phase `infer`). What they rely on is certified in `plan`.
+// Dynamic passes look at rows of activations during the run (phase `infer`). The conditions that they rely on are
+// certified in `plan`.
 //
 // - dead (passes/saturation.hpp): From layer dead_from on, a row of zeros stays one: its image is no category.
 // - saturated (passes/saturation.hpp): From layer saturated_from on, a row that is all at the cap stays so, in spite of
@@ -37,24 +38,24 @@ namespace spdnn {
 //   computed on; the others are its duplicates and end as it does.
 //
 // Together. The forward sweep renames inputs, strikes out zeros and groups twins, layer by layer. The backward sweep
-// then drops the unread neurons of the reduced layers. Certificates are computed for what is left. So every stored
-// neuron holds, bit for bit, what the given network's neuron would hold, in every precision (for `saturated`: fp32 or
-// better); every other neuron is a twin of a stored one, zero, or unread. Dead, saturated and identical images are
+// then drops the unread neurons of the reduced layers. Certificates are computed for the remaining ones. So every
+// stored neuron holds, bit for bit, the value of the given network's neuron, in every precision (for `saturated`: fp32
+// or better); every other neuron is a twin of a stored one, zero, or unread. Dead, saturated and identical images are
 // judged by their stored neurons, of which all later layers are a function. Tests expand every layer for every subset
 // of the passes and compare all bits. The code knows nothing of the challenge's sizes, degrees or weights. Exactness is
 // claimed for runs in which no sum overflows the precision that is computed in (magnitudes.hpp); where one does, the
 // run notices and says so.
 //
-// What is counted where. `plan` is the time of make_plan, once per network. It depends on no image, and its result can
-// be stored with the network. `infer` is the rest: it computes Plan::edges() for the images that are left. Rates count
-// the edges of the given network times all images (Plan::given_edges), which is the challenge's definition. A report
-// names the passes in force, and `--reduce dead` gives the rate with nothing but the pass that published systems have.
+// Times and rates. `plan` is the time of make_plan, once per network. It depends on no image, and its result can be
+// stored with the network. `infer` is the rest: it computes Plan::edges() for the images that are left. Rates count the
+// edges of the given network times all images (Plan::given_edges), which is the challenge's definition. A report names
+// the passes in force, and `--reduce dead` gives the rate with nothing but the pass that published systems have.
 //
 // Literature. D. Ressi et al., Neural Networks Reduction via Lumping, 2022 (arXiv 2209.07475): neurons with equal
 // incoming weights are lumped, and the network's function stays the same. P. Prabhakar, Bisimulations for Neural
 // Network Reduction, 2021 (arXiv 2110.03726): the same as a bisimulation, with approximations of it. Their quotients
-// add up weights and hold in real arithmetic; keeping the order and the repeats of terms is what makes `twins` hold in
-// floating point. Rounding bounds: N. Higham, Accuracy and Stability of Numerical Algorithms, chapter 3.
+// add up weights and hold in real arithmetic; `twins` holds in floating point because it keeps the order and the
+// repeats of terms. Rounding bounds: N. Higham, Accuracy and Stability of Numerical Algorithms, chapter 3.
 
 /// Makes the plan: checks for each requested pass whether its conditions hold (otherwise the pass is not applied, with
 /// a note), applies the static passes and computes the certificates of the dynamic ones. `Passes{}` gives the network

@@ -14,7 +14,7 @@ namespace spdnn::planning {
 namespace {
 
 /// Numbers the groups of equal rows in the order of their leaders. The rows are stored under these numbers, unless more
-/// of them prove to be equal or zero. `first` is what first_equal_rows gives for `count` rows.
+/// of them prove to be equal or zero. `first` is the result of first_equal_rows().
 Storage number_groups(const Array<Index>& first, Index rows) {
   if (first.empty()) return {{}, rows};
   std::vector<Index> numbers(rows);

@@ -14,7 +14,7 @@ struct Baseline {
   std::uint64_t count = 0;                            ///< of processors
   std::uint64_t neurons = 0, layers = 0, images = 0;  ///< 0: not stated
   std::optional<double> seconds, edges_per_second;    ///< as stated; at least one is given
-  std::string counted;                                ///< what is included in the time
+  std::string counted;                                ///< the parts included in the time
   std::string measured;  ///< `published` by its authors, or `run by us`: their program on our machine
   std::string source;    ///< where the number is published
 

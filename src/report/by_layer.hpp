@@ -7,8 +7,8 @@
 
 namespace spdnn {
 
-/// Values after each layer as points, x counted from 1: only those where the value changes, because thousands of equal
-/// layers need only two points, and on a logarithmic axis only those above 0.
+/// Values after each layer as points, x counted from 1: only those at which the value changes, because thousands of
+/// equal layers need only two points, and on a logarithmic axis only those above 0.
 std::vector<Point> points_by_layer(const std::vector<double>& values, bool logarithmic);
 
 /// Merges series with identical points, which would hide one another, into one that names all of them.

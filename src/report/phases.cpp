@@ -31,7 +31,7 @@ std::string infer_line(const Spread& infer, int trials) {
                                             infer.max / infer.min));
 }
 
-/// null where there are none.
+/// null if there are none.
 Json ranks_json(const std::optional<RankSpreads>& r) {
   if (!r) return nullptr;
   return {{"hosts", r->hosts},
@@ -51,7 +51,7 @@ Json machine_of_run_json(const RunRecord& r) {
   return json;
 }
 
-/// null where it was not asked.
+/// null if it was not requested.
 Json device_state_json(const std::optional<DeviceState>& state) {
   if (!state) return nullptr;
   return {{"sm_clock_mhz", min_median_max_json(state->sm_clock_mhz)},

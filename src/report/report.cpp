@@ -72,7 +72,7 @@ OrderedJson overflow_json(const std::vector<Overflow>& overflow) {
   return {{"images", overflow.size()}, {"layer", summary.layer}, {"first_ids", summary.images}};
 }
 
-/// Images still computed after each layer; null where it was not counted.
+/// Images still computed after each layer; null if it was not counted.
 OrderedJson active_json(const std::vector<std::int64_t>& active) {
   OrderedJson json = OrderedJson::array();
   for (const std::int64_t images : active) json.push_back(images < 0 ? OrderedJson(nullptr) : OrderedJson(images));

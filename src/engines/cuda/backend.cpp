@@ -1,4 +1,4 @@
-// What CUDA devices answer, in terms that need no CUDA header.
+// Properties of CUDA devices, in terms that need no CUDA header.
 
 #include "engines/backend.hpp"
 

@@ -33,7 +33,7 @@ struct Checkpoint {
   Index depth = 0;         ///< of the plan
   // Of the checkpoint that is in the file now:
   std::vector<std::string> activations;  ///< the digests in the names of its files of activations
-  std::uint64_t left_in_file = 0;        ///< what work_in() says of it, or of all work where there is none
+  std::uint64_t left_in_file = 0;        ///< its work_in(), or that of all work if there is no file
 
   /// Nothing is done yet.
   Checkpoint() = default;
@@ -55,23 +55,22 @@ using ActivationParts = std::function<std::optional<ImageSet>()>;
 
 struct WrittenCheckpoint {
   std::uint64_t bytes = 0;
-  std::uint64_t left = 0;                ///< what work_in() says of what was written
+  std::uint64_t left = 0;                ///< work_in() of the file
   std::vector<std::string> activations;  ///< the digests in the names of their files
   std::string begun_again;               ///< why images that had been begun are to be begun again; empty: they are not
 };
 
 /// The file at `path` and beside it, for each part of activations, path.DIGEST.spdnn. They appear together, and an
 /// earlier checkpoint stays until then: whenever the program ends, one of the two can be read. Of two runs that use one
-/// path at a time the later to write wins. Where the activations cannot be written, as on a full disk, but less work is
-/// left without them than in the checkpoint before, the images are to be begun again. DataError where no less is left,
-/// or that cannot be written either.
+/// path at a time the later to write wins. If the activations cannot be written, as on a full disk, but less work is
+/// left without them than in the checkpoint before, the images are to be begun again. DataError if no less is left, or
+/// that cannot be written either.
 WrittenCheckpoint write_checkpoint(const std::string& path, const Checkpoint& checkpoint, const ActivationParts& parts);
-/// What to plan for where there is a checkpoint to go on from: the passes requested, without those that were not
-/// applied when it was made, as the network did not fit into memory, though now it may. DataError where the file is
-/// malformed.
+/// The passes to plan for when a checkpoint is continued: those requested, without those that were not applied when it
+/// was made, as the network did not fit into memory, though now it may. DataError if the file is malformed.
 Passes passes_to_continue(const std::string& path, Passes requested);
-/// Fills in a checkpoint at which nothing is done yet, but for the activations, which continued_work() reads. Where the
-/// run that wrote it has not stopped there, what it did afterwards is lost, and counted. DataError where the file is
-/// malformed or was made for another plan, other passes, another precision or other images.
+/// Fills in a checkpoint at which nothing is done yet, but for the activations, which continued_work() reads. If the
+/// run that wrote it did not stop there, its later work is lost, and counted. DataError if the file is malformed or was
+/// made for another plan, other passes, another precision or other images.
 void read_checkpoint(const std::string& path, Checkpoint& checkpoint);
 }  // namespace spdnn

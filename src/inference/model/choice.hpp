@@ -30,9 +30,9 @@ struct ModelBatch {
   Index images = 0;
   std::string too_large{};  ///< a sentence if not even one batch fits into memory; otherwise empty
 };
-/// The requested batch, or the model's, or what fits into free memory up to 64: larger batches give oneDNN no more
-/// parallel work, but their activations leave the caches. UsageError if the variant does not support the model, or if
-/// the model's batch differs from the requested one or does not divide `images`.
+/// The requested batch, or the model's, or as many as fit into free memory, up to 64: larger batches give oneDNN no
+/// more parallel work, but their activations leave the caches. UsageError if the variant does not support the model, or
+/// if the model's batch differs from the requested one or does not divide `images`.
 ModelBatch find_model_batch(const EngineSettings& settings, const ModelVariant& variant, const Model& model,
                             Index images, const ModelEngineOptions& options);
 /// The same; DeviceError if not even one batch fits.

@@ -171,7 +171,8 @@ class ModelInference::Steps : public InferenceSteps<ModelSpec, ModelReport> {
         check_logits(*given_, images_, report_.logits, report_.classes, truth, spec_.progress, spec_.cancelled);
     report_.expected = std::move(checks.expected);
     report_.recomputed = std::move(checks.recomputed);
-    // An engine of fp64 rounds nothing between nodes, so what it shows of a node's inputs are not quite its inputs.
+    // An engine of fp64 rounds nothing between nodes, so the inputs that it reports for a node are not quite those that
+    // it used.
     if (recomputed() > 0 && report_.precision == Precision::fp32) {
       ModelEngineOptions options = engine_options(spec_);
       options.precision = report_.precision;
@@ -219,7 +220,7 @@ class ModelInference::Steps : public InferenceSteps<ModelSpec, ModelReport> {
     return spec_.truth.everything ? report_.images : std::min(spec_.truth.sample, report_.images);
   }
 
-  /// What the limit leaves beside the model and the images, at least a byte; 0 without a limit.
+  /// The limit less model and images, at least a byte; 0 without a limit.
   std::size_t memory_for_engine() const {
     if (spec_.host_memory == 0) return 0;
     const Tensor& images = ranks_.is_root() ? images_ : mine_;
@@ -238,7 +239,7 @@ class ModelInference::Steps : public InferenceSteps<ModelSpec, ModelReport> {
     return options;
   }
 
-  /// To choose variant and batch by: ranks of one node share what it has left.
+  /// For the choice of variant and batch: ranks of one node share its free memory.
   ModelEngineOptions options_to_choose(const ModelSpec& spec) const {
     ModelEngineOptions options = engine_options(spec);
     if (!ranks_.is_alone())
@@ -293,11 +294,11 @@ class ModelInference::Steps : public InferenceSteps<ModelSpec, ModelReport> {
     return chosen_for(second, *run_).order;
   }
 
-  std::shared_ptr<const Model> run_;  ///< what the engine runs; the root's until it is shared
+  std::shared_ptr<const Model> run_;  ///< run by the engine; the root's until it is shared
   ModelOrder order_;
   Tensor mine_;  ///< this rank's images
   // On the root only:
-  std::shared_ptr<const Model> given_;  ///< what the reference runs
+  std::shared_ptr<const Model> given_;  ///< run by the reference
   Tensor images_;
   std::vector<Index> labels_;
   std::optional<Tensor> expected_;

@@ -61,7 +61,8 @@ Tensor gather_output(Communicator& ranks, const Shape& shape, const Tensor& mine
   return ranks.is_root() ? Tensor{shape, Array<float>(storage, size)} : mine;
 }
 
-/// The run of this rank's images. This machine may lack what the first rank's has, such as oneDNN's library or bf16.
+/// The run of this rank's images. This machine may lack a resource of the first rank's, such as oneDNN's library or
+/// bf16.
 ModelRunResult run_mine(const ModelVariant& variant, const std::shared_ptr<const Model>& model, const Tensor& mine,
                         const ModelRunOptions& options) {
   try {

@@ -29,11 +29,11 @@ struct MemoryEstimate {
   std::size_t host_peak() const;
 };
 
-/// What making a plan takes beside the network, at most: places and stored offsets of all neurons, and what looks for
+/// The most memory that planning takes beside the network: places and stored offsets of all neurons, and the search for
 /// twins in the layers at work.
 std::size_t planning_bytes(const Network& network);
 
-/// DeviceError where network and planning_bytes() are more than `budget`.
+/// DeviceError if network and planning_bytes() are more than `budget`.
 void require_room_to_plan(const Network& network, std::size_t budget);
 
 /// `path`: the network's file; empty: generated. `images` are those of one process.
@@ -54,7 +54,7 @@ struct RanksEstimate {
   MemoryRange device;      ///< of a rank on its CUDA device; 0 for an engine on the CPU
 };
 
-/// `one` is that of a rank, and `engine` what its engine takes: batch_bytes().
+/// `one` is that of a rank, and `engine` that of its engine: batch_bytes().
 RanksEstimate estimate_on_ranks(const MemoryEstimate& one, const MemoryRange& engine, int ranks, int ranks_per_node);
 
 }  // namespace spdnn

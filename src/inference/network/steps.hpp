@@ -19,8 +19,8 @@
 
 namespace spdnn {
 
-/// What one run does, from the specification to the report. Its members are defined in inference.cpp, those of a run
-/// that may be stopped in run_in_parts.cpp, and those that look at the result again in second_runs.cpp.
+/// One run, from the specification to the report. Its members are defined in inference.cpp, those of a run that may be
+/// stopped in run_in_parts.cpp, and those that look at the result again in second_runs.cpp.
 class Inference::Steps : public InferenceSteps<InferenceSpec, Report> {
  public:
   Steps(const InferenceSpec& spec, std::unique_ptr<Communicator> own, Communicator* ranks);
@@ -44,7 +44,7 @@ class Inference::Steps : public InferenceSteps<InferenceSpec, Report> {
   /// Images are read before the plan is made, while the device starts.
   void read();
 
-  /// On what was read, for the report.
+  /// Notes of the report on the files that were read.
   void note(const std::vector<std::string>& notes);
 
   bool continues() const;
@@ -75,7 +75,7 @@ class Inference::Steps : public InferenceSteps<InferenceSpec, Report> {
   /// Sets the orders of all ranks and their part of the report.
   void prepare();
 
-  /// Refuses before the first run what verify() could not run after it.
+  /// Refuses, before the first run, a verification that could not run after it.
   void check_second_runs(const EngineChoice& choice);
 
   /// Each rank's pieces of work.
@@ -88,7 +88,7 @@ class Inference::Steps : public InferenceSteps<InferenceSpec, Report> {
   std::string why_fixed() const;
   /// Into the report.
   void note_fixed(const std::string& why);
-  /// What this rank runs, or may take from its node's images.
+  /// The images that this rank runs, or may take from its node's.
   Work shared_work();
 
   /// From a checkpoint, or to one, or both.
@@ -104,10 +104,10 @@ class Inference::Steps : public InferenceSteps<InferenceSpec, Report> {
   /// activations.
   RunOrder order_of_piece(const Work& piece, const ImageFacts& facts) const;
 
-  /// What this part of the run has added to where it began.
+  /// `begin` with the results of this part of the run added.
   Checkpoint checkpoint_of(Checkpoint begin, const std::vector<RunOrder>& orders, RankedResult all,
                            const LeftWork& left) const;
-  /// What went otherwise than it should, into the report.
+  /// Adds notes on failures that did not end the run to the report.
   void add_notes(const CheckpointKeeper& keeper, const CheckpointClock& clock);
   /// On all ranks; the root has `keeper`.
   [[noreturn]] void stop(CheckpointKeeper* keeper, const Checkpoint& now, LeftWork& left, const CheckpointClock& clock);
@@ -119,8 +119,9 @@ class Inference::Steps : public InferenceSteps<InferenceSpec, Report> {
   /// Those of the root, for verify(): of several ranks, straight from the input.
   SomeImages images_to_verify() const;
 
-  /// Whether network and images are the challenge's own, by the digests of what they hold; nothing, or why not. Where a
-  /// stored plan runs, its file's digest stands for the network, which is not read unless it is verified.
+  /// Whether network and images are the challenge's own, by the digests of their contents; empty if they are, otherwise
+  /// the reason. If a stored plan runs, its file's digest stands for the network, which is not read unless it is
+  /// verified.
   std::string why_unofficial() const;
 
   void compare_with_dead(const std::vector<Work>& mine);
@@ -136,7 +137,7 @@ class Inference::Steps : public InferenceSteps<InferenceSpec, Report> {
   SomeImages input_images_;  ///< of several ranks, if any are to be recomputed
   std::optional<Network> network_;
   std::optional<GivenStream> stream_;  ///< in place of `network_`, where that does not fit into memory
-  Plan dead_;                          ///< with `compare`: what the second run runs
+  Plan dead_;                          ///< with `compare`: the plan of the second run
   RunOrder dead_order_;
   std::vector<std::string> reader_notes_;
   bool official_network_ = false;  ///< by its digest, or that of the stored plan's file

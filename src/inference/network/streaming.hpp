@@ -45,13 +45,13 @@ struct TextToStream {
 };
 std::optional<TextToStream> stream_text_if_too_large(const NetworkSpec& spec, std::size_t budget);
 
-/// DeviceError where a network that cannot be streamed takes more than there is for it: before text is read, where the
-/// sizes of its files leave no doubt, and where `asked` is the limit, when the network is there.
+/// DeviceError if a network that cannot be streamed takes more memory than its budget: before text is read, if the
+/// sizes of its files leave no doubt, and once the network is in memory, if `asked` is the limit.
 void require_room_for_text(const NetworkSpec& spec, std::size_t budget);
 void require_room(const NetworkSpec& spec, const Network& network, std::size_t asked);
 
-/// EngineOptions::host_memory for a run: what `asked` leaves beside plan and images, and the layers that are streamed
-/// take; 0 where nothing was asked for and nothing is streamed. `sharers` processes share the machine's memory.
+/// EngineOptions::host_memory for a run: `asked` less plan and images, and less the layers that are streamed; 0 if
+/// nothing was asked for and nothing is streamed. `sharers` processes share the machine's memory.
 std::size_t host_memory_for_engine(std::size_t asked, const Plan& plan, std::size_t image_bytes, int sharers = 1);
 
 }  // namespace spdnn

@@ -41,8 +41,8 @@ struct CheckedRun {
 };
 
 /// The verdict by all the truth there is: the given list, images recomputed by cpu_reference, and for official problems
-/// the known digest. What does not agree with one of them is wrong; a sample recomputed can only fail the run, not pass
-/// it. A problem without images, layers or edges proves nothing and does not pass.
+/// the known digest. A category that contradicts one of them is wrong; a sample recomputed can only fail the run, not
+/// pass it. A problem without images, layers or edges proves nothing and does not pass.
 Verdict verify(const Truth& truth, const CheckedRun& problem, const Categories& categories);
 
 }  // namespace spdnn

@@ -13,9 +13,9 @@ namespace spdnn {
 
 /// This rank's part of the work that is left, a piece for each layer that it enters next; each piece is dealt by
 /// images_dealt_to(). All ranks call it together. `begin` counts on the root: a checkpoint at which nothing is done, or
-/// what read_checkpoint() made of the one at `path`, whose files of activations are read here: by the ranks that find
-/// them, each a part, or by the root alone where that does not succeed. `ran` is the plan that they were computed with.
-/// DataError where they are not those of the checkpoint, or of several ranks RanksFailed (cluster/together.hpp).
+/// the one that read_checkpoint() read at `path`, whose files of activations are read here: by the ranks that find
+/// them, each a part, or by the root alone if that fails. `ran` is the plan that they were computed with. DataError if
+/// they are not those of the checkpoint, or of several ranks RanksFailed (cluster/together.hpp).
 std::vector<Work> continued_work(Communicator& ranks, const RunImages& images, const std::string& path,
                                  const Checkpoint& begin, const Plan& ran);
 

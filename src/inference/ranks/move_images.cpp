@@ -245,7 +245,7 @@ ImageSet move_images(Communicator& ranks, const ImageSet& mine, const Owners& be
   const auto wanted = static_cast<Index>(std::count(after.begin(), after.end(), ranks.place().rank));
   const Records records(form, mine);
   Collected collected(form, wanted);
-  // So many that the rank with the most bytes has few enough in each, if they are spread evenly.
+  // As many rounds as keep each one of the rank with the most bytes small, if these are spread evenly.
   const std::size_t images = after.size();
   const std::size_t rounds = std::clamp<std::size_t>(form.bytes / kOnTheWay + 1, 1, std::max<std::size_t>(1, images));
   Mover mover(ranks, before, after, records, collected);

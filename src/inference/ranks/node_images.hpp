@@ -58,7 +58,7 @@ class NodeImages final : public BatchSource {
   RankPlace place_;
   GivenImages all_;
   std::vector<Index> ids_;
-  std::vector<Index> places_;  ///< of what this rank has given, among the node's
+  std::vector<Index> places_;  ///< of the images that this rank has given, among the node's
   SharedMemory memory_;
   ImageSet images_;
   ImageRange own_;       ///< the rest of this rank's first images

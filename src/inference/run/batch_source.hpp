@@ -19,7 +19,7 @@ class BatchSource {
   virtual Index largest(Index least) const = 0;
   /// The next batch, smaller as fewer images are left; without images at the end.
   virtual ImageRange take(const Wish& wish) = 0;
-  /// In place of take(), for engines that share images (SharingEngine): the number of the next of so many equal parts,
+  /// In place of take(), for engines that share images (SharingEngine): the number of the next of `parts` equal parts,
   /// or a larger one at the end.
   virtual Index take_part(Index parts) = 0;
   /// Begins a run on these images: all processes call it before any of them takes a batch.

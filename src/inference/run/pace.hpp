@@ -44,7 +44,7 @@ class Stride {
     const double enough = std::ceil(seconds / std::max(layer_seconds_, kShortest));
     return enough < layers_ ? static_cast<Index>(std::max(1.0, enough)) : layers_;
   }
-  /// So many layers have taken so long.
+  /// `layers` layers have taken `seconds`.
   void took(Index layers, double seconds) {
     layer_seconds_ = seconds / layers;
     const double fitting = seconds > 0 ? static_cast<double>(layers) * seconds_ / seconds : most_;

@@ -66,11 +66,11 @@ struct RunResult : LoopResult {
 };
 
 /// The largest batch, at most `all.images`, whose working set fits the memory that is free on the variant's device,
-/// then made as small as it can be without more rounds. DeviceError where not even one image fits, UsageError where the
+/// then made as small as it can be without more rounds. DeviceError if not even one image fits, UsageError if the
 /// variant does not support the run.
 Index automatic_batch(const Variant& variant, const Plan& plan, const BatchInfo& all, const EngineOptions& options);
-/// What an engine for batches of `batch.images` takes, see Support::working_bytes: with `merge`, all of them may have
-/// to be run again. UsageError where the variant does not support the run.
+/// The memory of an engine for batches of `batch.images`, see Support::working_bytes: with `merge`, all of them may
+/// have to be run again. UsageError if the variant does not support the run.
 std::size_t batch_bytes(const Variant& variant, const Plan& plan, const BatchInfo& batch, const EngineOptions& options);
 
 /// The result of run().

@@ -28,7 +28,7 @@ std::size_t image_bytes(const std::vector<Work>& pieces);
 ImageSet images_of_all(const std::vector<const Work*>& pieces);
 
 /// The plan's layers from `layer` on, for activations as images. A plan that falls back on another, with `merge`, has
-/// bounds on what rounding does from the first layer on, so it can only be taken whole (std::logic_error otherwise).
+/// bounds on rounding from the first layer on, so it can only be taken whole (std::logic_error otherwise).
 Plan plan_from(const Plan& plan, Index layer);
 
 }  // namespace spdnn

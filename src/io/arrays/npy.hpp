@@ -24,7 +24,7 @@ IntegerTensor read_npy_integers(const InputFile& file);
 /// The first rows of an array.
 struct FirstRows {
   Tensor tensor;
-  Extent available = 0;               ///< rows (elements of axis 0) in the file; 0 where the array is a single number
+  Extent available = 0;               ///< rows (elements of axis 0) in the file; 0 if the array is a single number
   NumberType type = NumberType::f32;  ///< in the file
 };
 /// Reads the first `most` rows; all rows of a column-major array, whose rows are spread over the file. DataError as

@@ -24,8 +24,8 @@ struct ClosedStdout : DataError {
 /// renamed by commit(). Without commit(), for instance after an exception, the temporary file is removed and an
 /// existing target stays unchanged. A file that replaces another keeps its owner, group and mode. Symbolic links are
 /// followed. Devices, pipes and /dev/stdout are written directly, and so are files in a directory that is itself a
-/// Temporary. Every error names the target and the cause: a DataError (ClosedStdout where it applies), or a DeviceError
-/// if the machine has run out of a resource (core/system_failure.hpp).
+/// Temporary. Every error names the target and the cause: a DataError (ClosedStdout if it applies), or a DeviceError if
+/// the machine has run out of a resource (core/system_failure.hpp).
 ///
 ///   AtomicFile file(path);
 ///   file.write(text);  // as often as needed

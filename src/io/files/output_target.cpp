@@ -96,7 +96,7 @@ OutputTarget find_output_directory(const fs::path& path) {
 
 bool copy_attributes(int descriptor, const struct stat& from) {
   struct stat now {};
-  ::fstat(descriptor, &now);  // where that fails, fchmod() does as well
+  ::fstat(descriptor, &now);  // if that fails, fchmod() does as well
   const bool owner = now.st_uid == from.st_uid || ::fchown(descriptor, from.st_uid, -1) == 0;
   const bool group = now.st_gid == from.st_gid || ::fchown(descriptor, -1, from.st_gid) == 0;
   mode_t mode = from.st_mode & 07777U;

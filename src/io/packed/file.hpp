@@ -37,7 +37,7 @@ class PackedFile {
   void check_gap_before(std::uint32_t section) const;
   /// The section of this kind (other than data), of which a file has at most one.
   std::optional<std::uint32_t> find(packed::Kind kind) const;
-  /// The same; DataError if there is none: "holds no WHAT", and what it holds instead.
+  /// The same; DataError if there is none: "holds no WHAT", with its actual contents.
   std::uint32_t require(packed::Kind kind, const char* what) const;
 
   /// Throws a DataError with the file's name and `what`, or one that says that the file has changed.

@@ -12,8 +12,8 @@
 /// The packed format, `.spdnn`, version 1 for networks and images, version 3 for models; models of version 2, which
 /// have no TypedRecords, are read as well. Everything is little-endian, without gaps other than those listed here:
 ///
-///   Header                      what the file holds; enough for packed_contents()
-///   SectionEntry[sections]      the table: where each section is, and its checksum
+/// Header                      the contents; enough for packed_contents() SectionEntry[sections]      the table: the
+/// place of each section, and its checksum
 ///   sections                    in the order of the table, each on the next 64-byte bound; the gaps are zeros
 ///
 /// A section of kind network, plan or plan_in_order is a ChainRecord and its LayerRecords; one of kind images is an

@@ -37,14 +37,14 @@ namespace spdnn {
 //   sum as well; and the roundings of the differences, exponentials, sum and quotient.
 // - linear resize: the weighted mean of four e, and 16 roundings of the largest of the four values, since
 //   a + t (b - a) rounds a by more than its weight.
-// - what copies elements: e.
-// To each comes what operations lose where subnormals are flushed to zero: 2^-126 each.
+// - copies of elements: e.
+// Each gets the loss of operations if subnormals are flushed to zero: 2^-126 each.
 //
-// All this holds as long as no number, nor a part of a sum, exceeds fp32: ModelEngine::overflow() says where one may
-// have. What is no number here, as sums may exceed even fp64, stays none up to the outputs.
+// All this holds as long as no number, nor a part of a sum, exceeds fp32: ModelEngine::overflow() names a node in
+// which one may have. A NaN here, as sums may exceed even fp64, stays one up to the outputs.
 //
 // Bounds of a whole network are worst cases of worst cases: after eight layers they may exceed the values themselves.
-// To judge an engine, evaluate() each node on what the engine itself made before it, taken exactly().
+// To judge an engine, evaluate() each node on the engine's own values before it, taken exactly().
 
 /// The tensor as it is, with bounds of zero.
 Bounded exactly(const Tensor& tensor);

@@ -6,8 +6,8 @@ namespace spdnn {
 
 /// Removes output channels of convolutions without groups and of linear nodes
 /// - that nothing reads: the weights of all that could read them are zero; and
-/// - that are constant: a filter without weights makes its bias everywhere, and what is applied to each channel by
-///   itself makes another constant c of it. Readers with weights w get w c into their bias, in fp64 and rounded once. A
+/// - that are constant: a filter without weights makes its bias everywhere, and operations on single channels
+///   make another constant c of it. Readers with weights w get w c into their bias, in fp64 and rounded once. A
 ///   reader pads with zeros rather than with c, so this is exact only where it has no padding or c is 0.
 /// A term that is gone takes its roundings along, so the bounds of the given model hold for the rewritten one.
 ///

@@ -17,7 +17,7 @@ namespace spdnn::planning {
 // better), in any order, with or without fused multiply-add, it is at least
 //   L = S - g * A - 2 (n + 1) f,   A = c * sum |w|,   g = (n + 1) u / (1 - (n + 1) u),   u = 2^-24,   f = 2^-126
 // (Higham, Accuracy and Stability of Numerical Algorithms, section 3.1, has n u for n terms; the spare u covers the
-// fp64 arithmetic of the certificate itself; f is what an operation may lose where subnormals are flushed to zero). The
+// fp64 arithmetic of the certificate itself; f is the most that an operation loses if subnormals are flushed). The
 // bias is rounded to fp32 once, so the neuron is at the cap when L + b - 2u|b| >= c: adding the bias and taking the
 // minimum are monotonic, and c is an fp32 number. By the rule non_zeros the sum must not be 0 either: L > 0. A row
 // stays at the cap from the first layer after which that holds for every stored neuron. A layer without neurons

@@ -22,11 +22,11 @@ namespace spdnn::planning {
 // Not read. A neuron before the last layer that no stored neuron reads cannot affect the categories; leaving it out
 // changes no operand of anything that is computed. Going backward from the last layer finds chains of such neurons.
 //
-// Dead, saturated and identical images are judged by stored neurons only. The categories stay what they are: later
-// layers are a function of the stored neurons, which are those that are read; and an image whose stored neurons are all
-// zero has in every later layer the values of an all-zero row, hence zeros after `dead_from`. The last layer loses none
-// but always-zero neurons, so an image is alive there exactly when a stored neuron is not zero. (The number of images
-// alive after a layer in between counts stored neurons, and may be smaller than that of the given network.)
+// Dead, saturated and identical images are judged by stored neurons only. The categories do not change: later layers
+// are a function of the stored neurons, which are those that are read; and an image whose stored neurons are all zero
+// has in every later layer the values of an all-zero row, hence zeros after `dead_from`. The last layer loses none but
+// always-zero neurons, so an image is alive there exactly when a stored neuron is not zero. (The number of images alive
+// after a layer in between counts stored neurons, and may be smaller than that of the given network.)
 //
 // All this holds as long as no sum overflows fp32; a run in which one does has NaN for activations in any engine.
 

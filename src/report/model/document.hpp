@@ -17,7 +17,7 @@ struct VariantAnswer {
   std::string description;
   std::string why_not;                 ///< empty if it supports the model
   std::size_t bytes = 0;               ///< required memory
-  std::vector<std::string> remarks{};  ///< what it would do, node by node, with reasons
+  std::vector<std::string> remarks{};  ///< its remarks, node by node, with reasons
   std::vector<std::string> program{};  ///< the program: a header line, then one line per kernel
 };
 

@@ -32,7 +32,7 @@ Desc desc_of(const Shape& shape, const program::Layout& layout);
 /// Empty if the library's form is not one of ours.
 std::optional<program::Layout> layout_of(const Shape& shape, const Desc& desc);
 
-/// Tells forms of constants apart: all that makes two descriptors differ.
+/// Identifies a form of constants: everything in which two descriptors can differ.
 std::string form_text(const Desc& desc);
 
 }  // namespace spdnn::onednn

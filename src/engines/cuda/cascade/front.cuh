@@ -139,7 +139,7 @@ struct FrontBatch {
   }
 };
 
-/// What a team takes next, as its first thread sees it: a batch of its block's share, or one of those that all blocks
+/// The next work of a team, as its first thread sees it: a batch of its block's share, or one of those that all blocks
 /// take from in the end.
 struct FrontTicket {
   Index own = 0;     ///< number in the block's share; from FrontView::own_batches on, there is none

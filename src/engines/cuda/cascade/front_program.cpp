@@ -64,7 +64,7 @@ std::optional<Front> begin_front(const CascadeProgram& program, const Plan& plan
   return front;
 }
 
-/// Layer `number` as a step of a front of so many neurons, or nothing.
+/// Layer `number` as a step of a front of `neurons` neurons; empty if it cannot be one.
 std::optional<FrontLayer> step_of(const CascadeProgram& program, Index number, Index neurons) {
   const CascadeLayer& layer = program.layers[number];
   if (layer.pairs == 0 || layer.inputs != neurons || layer.outputs > neurons || layer.outputs == 0 ||

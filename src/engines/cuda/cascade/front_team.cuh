@@ -1,6 +1,6 @@
 #pragma once
 
-// What a team of warps of front_kernel works with: its shape, its shared memory, its barrier.
+// A team of warps of front_kernel: its shape, its shared memory, its barrier.
 
 #include <cuda_runtime_api.h>
 

@@ -118,7 +118,7 @@ Index alternating_pairs(const CsrMatrix& weights) {
   return narrow<Index>(degree / 2);
 }
 
-/// A layer and what it appends to the program's arrays.
+/// A layer and its additions to the program's arrays.
 struct CompiledLayer {
   CascadeLayer layer;
   std::vector<std::uint32_t> terms;

@@ -27,7 +27,7 @@ __device__ inline Decision decide(const ProgramView& program, Index number, Inde
   return decision;
 }
 
-/// Records what becomes of an image whose run ends after layer `number`, but in the layer's tally.
+/// Records the end of an image whose run ends after layer `number`, except in the layer's tally.
 __device__ inline void record_end(const ProgramView& program, const LaunchArgs& args, Index number, Index image,
                                   const Decision& decision) {
   const bool last = number + 1 == program.depth;

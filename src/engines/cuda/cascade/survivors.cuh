@@ -66,7 +66,7 @@ __device__ inline void load_survivors(BlockContext& block, Index width, Index fi
 }
 
 /// Writes a wave's active images to `out`. Four threads per image, so that a warp's reads are of several banks. Begins
-/// with a barrier: other threads may still read what note_active() wrote after the last layer.
+/// with a barrier: other threads may still read the results of note_active() after the last layer.
 __device__ inline void save_survivors(BlockContext& block, Index width, const Wave& wave) {
   constexpr Index kTogether = 4;
   const Survivors& out = block.args.out;

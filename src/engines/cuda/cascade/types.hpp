@@ -115,7 +115,7 @@ struct Survivors {
 struct Results {
   uint4* to;  ///< null: another launch follows
   uint4* state;
-  Index bytes;               ///< of what precedes the tallies; of these, only those of counted layers are written
+  Index bytes;               ///< before the tallies; of these, only those of counted layers are written
   Index cleared;             ///< bytes that are cleared
   const Index* counted;      ///< LaunchArgs::counted
   unsigned long long* done;  ///< finished blocks in its higher half; DuplicateSearch::listed in its lower half

@@ -93,7 +93,8 @@ __device__ bool are_alike(const RowState& all, Index a, Index b) {
   return all.unsure == nullptr || all.unsure[a] == all.unsure[b];
 }
 
-/// A head keeps its state and is no duplicate itself, so that no thread reads what another writes, but for the weights.
+/// A head keeps its state and is no duplicate itself, so that no thread reads a value that another writes, except the
+/// weights.
 __global__ void retire_duplicates_kernel(RowState all, const Index* heads, Index* duplicate_of) {
   const Index row = blockIdx.x * blockDim.x + threadIdx.x;
   if (row >= *all.row_count || heads[row] == row) return;

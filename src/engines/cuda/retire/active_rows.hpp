@@ -90,7 +90,7 @@ class ActiveRows {
   std::vector<ImageState> states() const;
   std::vector<Index> image_of_rows() const;
   /// Waits: `active`, the rows' activations of `width` neurons each, as those of all loaded images, row-major, retired
-  /// images filled in. What Engine::activations() returns.
+  /// images filled in, for Engine::activations().
   std::vector<double> fill_retired(Index width, const std::vector<double>& active) const;
 
   static std::size_t device_bytes(const Plan& plan, Index images);

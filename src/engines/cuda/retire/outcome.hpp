@@ -19,9 +19,9 @@ inline std::vector<Index> images_of(const std::uint32_t* words, Index images) {
   return found;
 }
 
-/// Appends what the kernels counted by layer: `live` images among the active, `saturated` of these retired at the
-/// cap, where they stay alive, and by how much the number of `duplicates` of images that are alive changes (unsigned).
-/// From layer `counted` on, nothing was computed or counted.
+/// Appends the counts of the kernels by layer: `live` images among the active, `saturated` of these retired at the cap,
+/// where they stay alive, and by how much the number of `duplicates` of images that are alive changes (unsigned). From
+/// layer `counted` on, nothing was computed or counted.
 template <class LayerCount>
 void add_layer_counts(const LayerCount* counts, Index counted, Index depth, Outcome& outcome) {
   outcome.alive.reserve(depth);

@@ -17,8 +17,8 @@ void use_device(const EngineOptions& options);
 /// Hands the pool's unused memory back to the driver, for those who allocate past the pool. Waits for the device.
 void trim_pool();
 
-/// use_device(), and a stream of its own there: what an engine's members allocate on. What earlier engines left in the
-/// pool is handed back, as the libraries allocate past it.
+/// use_device(), and a stream of its own there: what an engine's members allocate on. Memory that earlier engines left
+/// in the pool is handed back, as the libraries allocate past it.
 Stream stream_on(const EngineOptions& options);
 
 /// The device's properties, read once per process.

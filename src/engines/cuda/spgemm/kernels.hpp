@@ -8,7 +8,8 @@
 /// Kernels on activations held in CSR, one warp per row. Launches only.
 namespace spdnn::cuda {
 
-/// Rows in CSR. Offsets are 64-bit in the engine's activations and 32-bit in what cuSPARSE reads and writes.
+/// Rows in CSR. Offsets are 64-bit in the engine's activations and 32-bit in the matrices that cuSPARSE reads and
+/// writes.
 template <class OffsetType>
 struct CsrRows {
   OffsetType* offsets = nullptr;
@@ -22,7 +23,7 @@ struct SparseActivation {
   Index outputs = 0;
   Activation activation;
   float error_bound = 0.0F;
-  float max_bias = 0.0F;  ///< of the layer: what neurons without an entry may have
+  float max_bias = 0.0F;  ///< of the layer; neurons without an entry may have it
   bool filter = false;    ///< zeros that the activation makes are dropped
 };
 
@@ -55,8 +56,8 @@ void count_entries(const DeviceImages& images, std::uint32_t* counts, cudaStream
 /// Writes the images to `to`, whose offsets are set, and their flags.
 void store_images(const DeviceImages& images, const CsrRows<Offset>& to, std::uint32_t* flags, cudaStream_t stream);
 
-/// offsets(i) = base + counts(0) + ... + counts(i-1) for i in [0, rows]; counts(rows) must be readable.
-/// With a null `scratch`, only sets `bytes` to what it needs.
+/// offsets(i) = base + counts(0) + ... + counts(i-1) for i in [0, rows]; counts(rows) must be readable. With a null
+/// `scratch`, only sets `bytes` to the size it needs.
 void scan_counts(void* scratch, std::size_t& bytes, const std::uint32_t* counts, Index rows, Offset base,
                  Offset* offsets, cudaStream_t stream);
 

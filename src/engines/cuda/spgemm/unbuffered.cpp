@@ -3,7 +3,7 @@
 // The first of the three methods of Wang et al., HPEC 2019 (tables IV-IX). Keeps: W and the activations. Frees: both
 // workspaces and the product's result after every product (cudaMalloc and cudaFree, which wait for the device). Drops:
 // nothing. Zeros made by the activation stay stored, so that after a few layers every row is full, and images that are
-// retired go on being multiplied; `dead` and `saturated` only note what became of them.
+// retired go on being multiplied; `dead` and `saturated` only record their ends.
 
 #include "engines/cuda/spgemm/engine.hpp"
 

@@ -6,11 +6,10 @@
 // Mapping: a warp works on one item (a neuron, several, or a piece of one) for one tile, a thread on four images. A
 // term is one gather of 512 contiguous bytes by the warp, 16 per thread; the indices of 32 terms are read together, one
 // per thread, and exchanged by shuffles. Gathers are asynchronous copies into shared memory, where a thread reads only
-// what it copied itself: that keeps more of them in flight than registers could. Blocks of one tile run together, so
-// that its activations (512 bytes per neuron) are read from L2. Cost per term and image: 4 bytes from L2, plus 1/32 to
-// 1/16 of that for index and weight. Bound: L2 bandwidth and the latency of gathers from it;
-// results/h200/structure_free.md has measurements. shared_kernel gives a warp up to 16 neurons of the same inputs, of
-// which each gather is read once.
+// its own copies: that keeps more of them in flight than registers could. Blocks of one tile run together, so that its
+// activations (512 bytes per neuron) are read from L2. Cost per term and image: 4 bytes from L2, plus 1/32 to 1/16 of
+// that for index and weight. Bound: L2 bandwidth and the latency of gathers from it; results/h200/structure_free.md has
+// measurements. shared_kernel gives a warp up to 16 neurons of the same inputs, of which each gather is read once.
 //
 // Bias, cap and the images' flags are applied before the sums are written.
 

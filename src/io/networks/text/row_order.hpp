@@ -11,7 +11,7 @@
 namespace spdnn {
 
 // If columns ascend within rows, as in most files, no row can hold a column twice. Ascent is checked block by block by
-// counting: each place where a column is not greater than the previous one must be the beginning of a row. Counting
+// counting: each place at which a column is not greater than the previous one must be the beginning of a row. Counting
 // vectorises, and only the beginnings of rows are looked up.
 
 /// The number of places k in 1..size-1 with columns[k] <= columns[k - 1].

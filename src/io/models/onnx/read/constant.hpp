@@ -25,7 +25,7 @@ struct Constant {
   Shape shape;  ///< without kBatchExtent
   std::variant<Array<float>, Array<std::int64_t>> values;
   std::string name{};  ///< its first name in the file
-  /// Of fp32 numbers: the type that the file stores them in; f32 where they were computed.
+  /// Of fp32 numbers: the type that the file stores them in; f32 if they were computed.
   NumberType type = NumberType::f32;
 
   bool integers() const { return values.index() == 1; }

@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t kAny = 1U << 20U;
 
 // Attributes that exist only in some sets are refused by name if a node has them and its reader does not read them. A
-// row therefore gives only the sets in which the rest means what the reader assumes.
+// row therefore gives only the sets in which the rest has the meaning that the reader assumes.
 constexpr std::array kOperators{
     Operator{"Add", 6, kLastOpset, 2, 2, read_add},
     Operator{"AveragePool", 1, kLastOpset, 1, 1, read_average_pool},

@@ -114,7 +114,7 @@ class NodeWriter {
     static constexpr std::array<const char*, 9> kOps{"Relu", "Clip",        "LeakyRelu", "PRelu",   "Sigmoid",
                                                      "Tanh", "HardSigmoid", "HardSwish", "Identity"};
     const Kind kind = activation.kind;
-    if (kind == Kind::identity) name_ = output_;  // readers drop identities, and add one where an output needs it
+    if (kind == Kind::identity) name_ = output_;  // readers drop identities, and add one if an output needs it
     if (kind == Kind::clip) add_bounds(activation);
     if (kind == Kind::prelu) add_slopes(activation.alphas);
     onnx::NodeProto& node = add(kOps.at(static_cast<std::size_t>(kind)));
