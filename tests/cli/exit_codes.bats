@@ -315,12 +315,18 @@ ends_right_or_without_memory() {
   printf '%s: %s\n' "$status" "$*" && cat stderr && return 1
 }
 
-@test "no memory, at whatever place, is exit code 4 with one line" {
+# make_failing_memory: failing_memory.so, and a network and images to run with it.
+make_failing_memory() {
+  local compiler
   compiler=$(type -P gcc cc clang | head -n 1)
   [ -n "$compiler" ] || skip "needs a C compiler"
   "$compiler" -shared -fPIC -O1 -o failing_memory.so "$BATS_TEST_DIRNAME/../tools/failing_memory.c"
   "$SPDNN" generate network --family radixnet --neurons 64 --layers 3 --degree 16 --bias -0.2 --out r.spdnn
   "$SPDNN" generate inputs --family digits --neurons 64 --images 40 --out i.spdnn
+}
+
+@test "no memory, at whatever place, is exit code 4 with one line" {
+  make_failing_memory
   "$SPDNN" convert r.spdnn text 2>note
   "$SPDNN" convert i.spdnn sparse-images-64.tsv.gz
   while read -r most arguments; do
@@ -355,11 +361,7 @@ names_what_was_read() {
 }
 
 @test "a result that is there is printed and written although verifying runs out of memory" {
-  compiler=$(type -P gcc cc clang | head -n 1)
-  [ -n "$compiler" ] || skip "needs a C compiler"
-  "$compiler" -shared -fPIC -O1 -o failing_memory.so "$BATS_TEST_DIRNAME/../tools/failing_memory.c"
-  "$SPDNN" generate network --family radixnet --neurons 64 --layers 3 --degree 16 --bias -0.2 --out r.spdnn
-  "$SPDNN" generate inputs --family digits --neurons 64 --images 40 --out i.spdnn
+  make_failing_memory
   # A batch that was not asked for would be begun again in halves.
   infer=("$SPDNN" infer --network r.spdnn --inputs i.spdnn --device cpu --progress never --batch 40)
   "${infer[@]}" --categories right.tsv >/dev/null

@@ -3,6 +3,7 @@
 
 #include "engines/overflow.hpp"
 
+#include "gpu/cuda_variants.hpp"
 #include "gpu/on_device.hpp"
 #include "inference/run/run.hpp"
 #include "plan/planner.hpp"
@@ -20,17 +21,7 @@ RunOptions fp32_options() {
   return options;
 }
 
-class OverflowTest : public OnDevice {
- protected:
-  template <class Work>
-  static void for_each_variant(const Work& work) {
-    for (const Variant& variant : variants()) {
-      if (variant.device != Device::cuda) continue;
-      SCOPED_TRACE(variant.name);
-      work(variant);
-    }
-  }
-};
+class OverflowTest : public OnDevice {};
 
 bool takes_overflow(const Variant& variant, const Plan& plan, const ImageSet& images) {
   return support_of(variant, plan, batch_info(images), {.may_overflow = true}).takes();
@@ -38,7 +29,7 @@ bool takes_overflow(const Variant& variant, const Plan& plan, const ImageSet& im
 
 TEST_F(OverflowTest, IsNotedByEveryVariantThatTakesThePlan) {
   int noted = 0;
-  for_each_variant([&](const Variant& variant) {
+  for_each_cuda_variant([&](const Variant& variant) {
     for (const OverflowingCase& c : testing::overflowing_cases()) {
       for (const char* passes : {"none", "dead", "all"}) {
         SCOPED_TRACE(c.name + ", " + passes);
@@ -62,7 +53,7 @@ TEST_F(OverflowTest, IsNotedByEveryVariantThatTakesThePlan) {
 /// Images whose rows become equal, half of which have overflowed before.
 TEST_F(OverflowTest, DuplicatesOverflowToo) {
   const auto overflowing = testing::duplicates_that_overflow();
-  for_each_variant([&](const Variant& variant) {
+  for_each_cuda_variant([&](const Variant& variant) {
     for (const char* passes : {"none", "identical", "dead,identical"}) {
       SCOPED_TRACE(passes);
       const Plan plan = make_plan(overflowing.network, parse_passes(passes));
@@ -75,7 +66,7 @@ TEST_F(OverflowTest, DuplicatesOverflowToo) {
 TEST_F(OverflowTest, WithMergeEveryImageIsCountedOnce) {
   int borderline = 0;
   int counted = 0;
-  for_each_variant([&](const Variant& variant) {
+  for_each_cuda_variant([&](const Variant& variant) {
     for (const auto& [network, images] : testing::networks_to_merge()) {
       const Plan plain = make_plan(network, parse_passes("dead"));
       if (!support_of(variant, plain, batch_info(images), fp32_options().engine).takes()) continue;

@@ -3,6 +3,7 @@
 
 #include <set>
 
+#include "gpu/cuda_variants.hpp"
 #include "gpu/on_device.hpp"
 #include "inference/run/run.hpp"
 #include "plan/planner.hpp"
@@ -16,17 +17,7 @@ namespace {
 using testing::Case;
 using testing::CopiedLayers;
 
-class StreamingTest : public OnDevice {
- protected:
-  template <class Work>
-  static void for_each_variant(const Work& work) {
-    for (const Variant& variant : variants()) {
-      if (variant.device != Device::cuda) continue;
-      SCOPED_TRACE(variant.name);
-      work(variant);
-    }
-  }
-};
+class StreamingTest : public OnDevice {};
 
 void expect_same_bits(const Variant& variant, const Plan& plan, const Plan& streamed, const Case& c,
                       const EngineOptions& options) {
@@ -36,7 +27,7 @@ void expect_same_bits(const Variant& variant, const Plan& plan, const Plan& stre
 
 TEST_F(StreamingTest, EveryActivationIsTheSameBitForBit) {
   std::set<std::string_view> ran;
-  for_each_variant([&](const Variant& variant) {
+  for_each_cuda_variant([&](const Variant& variant) {
     for (const Case& c : testing::battery()) {
       if (c.name == "repeated_terms" && variant.name == "cusparse_spmm") continue;  // no given network has such rows
       for (const char* passes : {"none", "dead", "dead,saturated,identical"}) {

@@ -9,14 +9,12 @@ import pathlib
 import signal
 import struct
 import subprocess
-import sys
-import tempfile
 import threading
 import unittest
 import warnings
 
 import numpy as np
-from support import REPOSITORY, interrupt, resident_bytes
+from support import REPOSITORY, enter_folder_of_toy, interrupt, resident_bytes
 
 import spdnn
 
@@ -39,11 +37,7 @@ class WithToy(unittest.TestCase):
 
     @classmethod
     def setUpClass(cls):
-        folder = tempfile.TemporaryDirectory()
-        cls.addClassCleanup(folder.cleanup)
-        cls.addClassCleanup(os.chdir, os.getcwd())
-        os.chdir(folder.name)
-        subprocess.run([sys.executable, REPOSITORY / "tests/support/toy_model.py", "."], check=True)
+        enter_folder_of_toy(cls)
         cls.model = spdnn.load_model("model.safetensors")
         cls.images = np.load("images.npy")
         cls.logits = cls.logits_of(cls.images)

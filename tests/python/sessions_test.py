@@ -6,14 +6,13 @@ import os
 import pickle
 import signal
 import subprocess
-import sys
-import tempfile
 import threading
 import unittest
 import warnings
 
 import numpy as np
-from support import REPOSITORY, interrupt, random_images, random_weights, resident_bytes, small_network
+from support import (enter_folder_of_toy, interrupt, random_images, random_weights, resident_bytes,
+                     small_network)
 
 import spdnn
 
@@ -139,11 +138,7 @@ class Sessions(unittest.TestCase):
 
     @classmethod
     def setUpClass(cls):
-        folder = tempfile.TemporaryDirectory()
-        cls.addClassCleanup(folder.cleanup)
-        cls.addClassCleanup(os.chdir, os.getcwd())
-        os.chdir(folder.name)
-        subprocess.run([sys.executable, REPOSITORY / "tests/support/toy_model.py", "."], check=True)
+        enter_folder_of_toy(cls)
         subprocess.run([SPDNN, "generate", "model", "--family", "vgg8", "--sparsity", "0.9", "--out", "vgg8.onnx"],
                        check=True, capture_output=True)
         cls.model = spdnn.load_model("model.safetensors")

@@ -5,6 +5,8 @@ import os
 import pathlib
 import signal
 import subprocess
+import sys
+import tempfile
 
 import numpy as np
 import scipy.sparse
@@ -14,6 +16,15 @@ import spdnn
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 _found = subprocess.run([REPOSITORY / "data_scripts/mnist.sh"], check=True, capture_output=True, text=True).stdout
 MNIST = pathlib.Path(_found.strip() or "/nonexistent")
+
+
+def enter_folder_of_toy(case):
+    """Makes the toy model of tests/support in an empty folder, the working directory until the class's tests end."""
+    folder = tempfile.TemporaryDirectory()
+    case.addClassCleanup(folder.cleanup)
+    case.addClassCleanup(os.chdir, os.getcwd())
+    os.chdir(folder.name)
+    subprocess.run([sys.executable, REPOSITORY / "tests/support/toy_model.py", "."], check=True)
 
 
 def random_weights(neurons=64, layers=6, seed=1, density=0.15):

@@ -11,8 +11,7 @@
 
 #include "io/models/onnx/proto.hpp"
 #include "io/models/onnx/reader.hpp"
-#include "spdnn/error.hpp"
-#include "support/expect_part.hpp"
+#include "support/refusal.hpp"
 
 namespace spdnn::onnx_test {
 
@@ -109,16 +108,7 @@ inline void set(onnx::NodeProto& node, const std::string& name, const std::vecto
   for (const std::int64_t value : values) one.add_ints(value);
 }
 
-/// The message with which a file is refused; a failure of the test where it is read.
-inline std::string refusal(const File& file, const std::optional<Shape>& shape = std::nullopt) {
-  try {
-    (void)file.read(shape);
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "it was read";
-}
-
 using testing::expect_part;
+using testing::refusal;
 
 }  // namespace spdnn::onnx_test

@@ -12,8 +12,7 @@
 
 #include "io/models/tflite/reader.hpp"
 #include "io/models/tflite/schema.hpp"
-#include "spdnn/error.hpp"
-#include "support/expect_part.hpp"
+#include "support/refusal.hpp"
 
 namespace spdnn::tflite_test {
 
@@ -120,16 +119,7 @@ inline std::unique_ptr<tflite::SparsityParametersT> csr(const Shape32& shape, co
   return sparsity;
 }
 
-/// The message with which a file is refused; a failure of the test where it is read.
-inline std::string refusal(const File& file, const std::optional<Shape>& shape = std::nullopt) {
-  try {
-    (void)file.read(shape);
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "it was read";
-}
-
 using testing::expect_part;
+using testing::refusal;
 
 }  // namespace spdnn::tflite_test

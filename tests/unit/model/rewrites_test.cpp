@@ -302,39 +302,36 @@ TEST(ShareTwinFilters, TwinsThatAreTreatedDifferentlyStay) {
   rewritten(chain.model(), share_twin_filters, 1);
 }
 
-TEST(ShareTwinFilters, TwinsOfTwinsAreFound) {
+/// A chain whose first two filters are twins; `change` takes the rows that read them.
+template <class Change>
+Chain chain_of_twins(const Change& change) {
   Chain chain;
   chain.between = {kHalving};
   chain.change_first([](auto& rows) { rows[1] = rows[0]; });
   chain.first.bias.clear();
   auto rows = rows_of(chain.second.weights);
-  rows[0] = {{0, 1.F}, {9, 2.F}};
-  rows[3] = {{4, 1.F}, {9, 2.F}};  // the same, of the twin
+  change(rows);
   chain.second.weights = testing::make_matrix(24, rows);
+  return chain;
+}
+
+TEST(ShareTwinFilters, TwinsOfTwinsAreFound) {
+  Chain chain = chain_of_twins([](auto& rows) {
+    rows[0] = {{0, 1.F}, {9, 2.F}};
+    rows[3] = {{4, 1.F}, {9, 2.F}};  // the same, of the twin
+  });
   chain.second.bias.clear();
   rewritten(chain.model(), share_twin_filters, 2);
 }
 
 TEST(ShareTwinFilters, WeightsThatCancelGo) {
-  Chain chain;
-  chain.between = {kHalving};
-  chain.change_first([](auto& rows) { rows[1] = rows[0]; });
-  chain.first.bias.clear();
-  auto rows = rows_of(chain.second.weights);
-  rows[0] = {{0, 1.F}, {4, -1.F}, {9, 2.F}};
-  chain.second.weights = testing::make_matrix(24, rows);
+  Chain chain = chain_of_twins([](auto& rows) { rows[0] = {{0, 1.F}, {4, -1.F}, {9, 2.F}}; });
   const Model model = rewritten(chain.model(), share_twin_filters, 1);
   EXPECT_EQ(weights_at(model, 2).degree(0), 1U);
 }
 
 TEST(ShareTwinFilters, WeightsThatWouldOverflowStay) {
-  Chain chain;
-  chain.between = {kHalving};
-  chain.change_first([](auto& rows) { rows[1] = rows[0]; });
-  chain.first.bias.clear();
-  auto rows = rows_of(chain.second.weights);
-  rows[0] = {{0, 3e38F}, {4, 3e38F}};
-  chain.second.weights = testing::make_matrix(24, rows);
+  Chain chain = chain_of_twins([](auto& rows) { rows[0] = {{0, 3e38F}, {4, 3e38F}}; });
   Model model = chain.model().model;
   EXPECT_EQ(share_twin_filters(model), 0U);
   EXPECT_EQ(weights_at(model, 0).rows, 6U);

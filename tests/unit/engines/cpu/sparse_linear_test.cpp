@@ -9,6 +9,7 @@
 #include "model/oracle/evaluate.hpp"
 #include "spdnn/model_inference.hpp"
 #include "support/models.hpp"
+#include "support/reports.hpp"
 
 namespace spdnn {
 namespace {
@@ -152,11 +153,7 @@ TEST(SparseLinear, IsChosenForTheImagesNamed) {
 
 TEST(SparseLinear, IsNoReasonToTakeTheVariantWhereItDoesNotPay) {
   const testing::ModelCase small = testing::small_network(1, 0.3, 2);
-  ModelInference inference(ModelSpec{});
-  inference.load(small.model, small.inputs[0]);
-  inference.plan();
-  inference.run();
-  EXPECT_EQ(inference.report().variant, "conv_dense");
+  EXPECT_EQ(testing::report_of(ModelSpec{}, small.model, small.inputs[0]).variant, "conv_dense");
 }
 
 }  // namespace

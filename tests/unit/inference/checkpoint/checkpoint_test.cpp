@@ -14,6 +14,7 @@
 #include "spdnn/files.hpp"
 #include "spdnn/inference.hpp"
 #include "support/networks.hpp"
+#include "support/reports.hpp"
 #include "temporary_directory.hpp"
 
 namespace spdnn {
@@ -48,13 +49,7 @@ class CheckpointTest : public ::testing::Test {
     return spec;
   }
 
-  Report run(const InferenceSpec& spec) const {
-    Inference inference(spec);
-    inference.load(network_, images_);
-    inference.plan();
-    inference.run();
-    return inference.report();
-  }
+  Report run(const InferenceSpec& spec) const { return testing::report_of(spec, network_, images_); }
 
   /// Stops each run at its `question`-th question, until one ends by itself.
   Report run_in_parts(InferenceSpec spec, int question) const {

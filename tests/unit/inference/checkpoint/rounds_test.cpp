@@ -21,6 +21,7 @@
 #include "spdnn/inference.hpp"
 #include "support/battery.hpp"
 #include "support/dealt_work.hpp"
+#include "support/reports.hpp"
 #include "support/thread_ranks.hpp"
 #include "temporary_directory.hpp"
 
@@ -102,13 +103,7 @@ class CheckpointsOfARun : public ::testing::TestWithParam<int> {
     spec_.passes = parse_passes("dead");
   }
 
-  Report run(const InferenceSpec& spec) const {
-    Inference inference(spec);
-    inference.load(network_, images_);
-    inference.plan();
-    inference.run();
-    return inference.report();
-  }
+  Report run(const InferenceSpec& spec) const { return testing::report_of(spec, network_, images_); }
 
   void run_and_copy(Communicator& ranks) {
     const Plan plan = make_plan(network_, spec_.passes);

@@ -11,6 +11,7 @@
 #include "spdnn/error.hpp"
 #include "spdnn/model_inference.hpp"
 #include "support/models.hpp"
+#include "support/reports.hpp"
 
 namespace spdnn {
 namespace {
@@ -41,11 +42,7 @@ Tensor some_of(const Tensor& images, std::size_t first, std::size_t count) {
 Tensor logits_of(const Model& model, const Tensor& images, const EngineSettings& settings) {
   ModelSpec spec;
   static_cast<EngineSettings&>(spec) = settings;
-  ModelInference inference(spec);
-  inference.load(model, images);
-  inference.plan();
-  inference.run();
-  return inference.report().logits;
+  return testing::report_of(spec, model, images).logits;
 }
 
 void expect_same_bits(const Tensor& one, const Tensor& other) {

@@ -127,14 +127,19 @@ TEST(InputFile, TextThatChangesBetweenRoundsIsAnError) {
   EXPECT_EQ(read_on_after([] {}), "no error");
 }
 
+/// Images of 64 neurons, of which the same two are 1 in each.
+BitMatrix equal_images(Index images) {
+  BitMatrix bits;
+  bits.rows = images;
+  bits.cols = 64;
+  bits.words = Array<std::uint64_t>(std::vector<std::uint64_t>(images, 5));
+  return bits;
+}
+
 TEST(InputFile, PackedArraysAreWhatWasChecked) {
   const TemporaryDirectory directory;
   const fs::path path = directory / "i.spdnn";
-  BitMatrix bits;
-  bits.rows = 3000;
-  bits.cols = 64;
-  bits.words = Array<std::uint64_t>(std::vector<std::uint64_t>(3000, 5));
-  write_packed_images(path, {bits});
+  write_packed_images(path, {equal_images(3000)});
   const std::string before = contents(path);
 
   const ImageSet images = read_packed_images(path, {}, {});
@@ -147,12 +152,8 @@ TEST(InputFile, PackedArraysAreWhatWasChecked) {
 TEST(InputFile, APackedFileThatChangesBeforeItsSectionsAreReadIsAnError) {
   const TemporaryDirectory directory;
   const fs::path path = directory / "i.spdnn";
-  BitMatrix bits;
-  bits.rows = 100;
-  bits.cols = 64;
-  bits.words = Array<std::uint64_t>(std::vector<std::uint64_t>(100, 5));
   const auto load_after = [&](const auto& change) {
-    write_packed_images(path, {bits});
+    write_packed_images(path, {equal_images(100)});
     const PackedFile file(path);
     change();
     return error_of([&] { load_images(file); });

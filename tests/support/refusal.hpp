@@ -1,0 +1,28 @@
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <string>
+
+#include "spdnn/error.hpp"
+#include "spdnn/tensor.hpp"
+
+namespace spdnn::testing {
+
+/// The message with which a file is refused; a failure of the test if it is read.
+template <class File>
+std::string refusal(const File& file, const std::optional<Shape>& shape = std::nullopt) {
+  try {
+    (void)file.read(shape);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "it was read";
+}
+
+inline void expect_part(const std::string& message, const std::string& part) {
+  EXPECT_PRED_FORMAT2(::testing::IsSubstring, part, message);
+}
+
+}  // namespace spdnn::testing
