@@ -15,14 +15,13 @@
 namespace spdnn {
 
 using sections::number;
+using sections::share_of;
 using sections::whole;
 
 namespace {
 
-double share(double part, double all) { return all == 0 ? 0 : part / all; }
-
 /// Weights per row, zeros included.
-double row_weights(const NodeWork& work) { return share(static_cast<double>(work.weights), work.rows); }
+double row_weights(const NodeWork& work) { return share_of(static_cast<double>(work.weights), work.rows); }
 
 std::string title_of(const ModelView& view, std::size_t node) {
   const std::string& name = view.model.nodes[node].name;
@@ -110,7 +109,7 @@ Chart skew_chart(const ModelView& view, std::size_t shown) {
       }
     Series series{name};
     for (std::size_t i = 0; i < counts.size(); ++i)
-      series.points.push_back({static_cast<double>(i), 100 * share(counts[i], rows)});
+      series.points.push_back({static_cast<double>(i), 100 * share_of(counts[i], rows)});
     chart.series.push_back(std::move(series));
   };
   add("all nodes", 0, view.work.size());
@@ -140,7 +139,7 @@ Section sparsity_section(const ModelView& view, std::size_t shown) {
       .kind = Chart::Kind::lines,
       .x = {"node"},
       .y = {"% of a row's weights"}};
-  const auto of_row = [](double nonzeros, const NodeWork& work) { return 100 * share(nonzeros, row_weights(work)); };
+  const auto of_row = [](double nonzeros, const NodeWork& work) { return 100 * share_of(nonzeros, row_weights(work)); };
   rows_chart.series = {by_node(view, "most", [&](const NodeWork& work) { return of_row(work.most, work); }),
                        by_node(view, "mean", [&](const NodeWork& work) { return of_row(work.mean(), work); }),
                        by_node(view, "fewest", [&](const NodeWork& work) { return of_row(work.least, work); })};

@@ -14,11 +14,10 @@
 namespace spdnn::network_sections {
 
 using sections::percent;
+using sections::share_of;
 using sections::whole;
 
 namespace {
-
-double share_of(Offset part, Offset all) { return all == 0 ? 0 : static_cast<double>(part) / static_cast<double>(all); }
 
 std::string state_of(const NetworkView& view, bool Passes::*pass) {
   if (view.plan.passes.*pass) return "in force";

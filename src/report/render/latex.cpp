@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <string_view>
 
 #include "report/render/text_forms.hpp"
@@ -12,32 +13,20 @@ namespace {
 /// Plain LaTeX accepts only ASCII; other characters are shown as question marks.
 std::string character(char c) {
   constexpr std::string_view kPlainAfterBackslash = "{}$&#_%";
-  switch (c) {
-    case '\\':
-      return "\\textbackslash{}";
-    case '~':
-      return "\\textasciitilde{}";
-    case '^':
-      return "\\textasciicircum{}";
-    case '<':
-      return "\\textless{}";
-    case '>':
-      return "\\textgreater{}";
-    case '|':
-      return "\\textbar{}";
-    case '"':
-      return "''";
-    case '-':
-      return "-{}";
-    case '`':
-      return "`{}";
-    case '[':
-      return "{[}";  // after the end of a line it would begin an option
-    case ']':
-      return "{]}";
-    default:
-      break;
-  }
+  // After the end of a line a bracket would begin an option.
+  constexpr std::string_view kNamed = "\\~^<>|\"-`[]";
+  constexpr std::array<const char*, kNamed.size()> kNames{"\\textbackslash{}",
+                                                          "\\textasciitilde{}",
+                                                          "\\textasciicircum{}",
+                                                          "\\textless{}",
+                                                          "\\textgreater{}",
+                                                          "\\textbar{}",
+                                                          "''",
+                                                          "-{}",
+                                                          "`{}",
+                                                          "{[}",
+                                                          "{]}"};
+  if (const std::size_t named = kNamed.find(c); named != std::string_view::npos) return kNames[named];
   if (kPlainAfterBackslash.find(c) != std::string_view::npos) return std::string("\\") + c;
   const auto byte = static_cast<unsigned char>(c);
   if (byte >= 0x80 && byte < 0xC0) return "";  // UTF-8 continuation byte

@@ -94,11 +94,8 @@ std::optional<Section> alive(const Results& results) {
     chart.series.push_back(
         {title_of(*one), points_by_layer({one->first.alive.begin(), one->first.alive.end()}, chart.y.logarithmic)});
   chart.series = without_twins(chart.series);
-  Section section{"alive", "Images alive by layer", {}};
-  section.blocks.emplace_back(std::move(chart));
-  section.blocks.emplace_back(Paragraph{remarks_on(kept)});
-  section.blocks.emplace_back(table_of(configurations));
-  return section;
+  return Section{
+      "alive", "Images alive by layer", {std::move(chart), Paragraph{remarks_on(kept)}, table_of(configurations)}};
 }
 
 }  // namespace spdnn::sections

@@ -15,6 +15,12 @@ Cell milliseconds(double seconds);
 Cell percent(double share);
 Cell origin(std::size_t number);  ///< in Results::origins
 
+/// A part of a whole, from 0 to 1; 0 of nothing.
+template <class Number, class Whole>
+double share_of(Number part, Whole all) {
+  return all == 0 ? 0 : static_cast<double>(part) / static_cast<double>(all);
+}
+
 /// The variant, with its precision unless that is fp32.
 std::string variant_of(const RunLine& run);
 std::string variant_of(const LayerLine& line);

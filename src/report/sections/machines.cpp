@@ -37,9 +37,7 @@ Section machines(const Results& results) {
           whole(one.threads), one.version, one.commit, one.dirty ? "with changes" : "none", whole(results.lines_of[i])},
          one.dirty});
   }
-  Section section{"machines", "Machines and builds", {}};
-  section.blocks.emplace_back(std::move(table));
-  return section;
+  return {"machines", "Machines and builds", {std::move(table)}};
 }
 
 std::optional<Section> device_state(const Results& results) {
@@ -68,10 +66,9 @@ std::optional<Section> device_state(const Results& results) {
           cell(state.power_w), state.joules_per_trial ? number(*state.joules_per_trial) : Cell(), origin(one.origin)}});
   }
   if (table.rows.empty()) return std::nullopt;
-  Section section{"device-state", "Clocks, power and energy", {}};
-  section.blocks.emplace_back(Paragraph{"From the first run of each configuration whose lines contain them."});
-  section.blocks.emplace_back(std::move(table));
-  return section;
+  return Section{"device-state",
+                 "Clocks, power and energy",
+                 {Paragraph{"From the first run of each configuration whose lines contain them."}, std::move(table)}};
 }
 
 }  // namespace spdnn::sections

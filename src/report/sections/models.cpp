@@ -99,8 +99,6 @@ double seconds_of(const ModelLine& line) {
   return sum;
 }
 
-double share_of(double seconds, double all) { return all > 0 ? seconds / all : 0; }
-
 /// The nodes that take the most time, in the model's order.
 Chart nodes_chart(const ModelLine& line, const std::string& id, const std::string& title) {
   constexpr std::size_t kMost = 25;

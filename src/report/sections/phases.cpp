@@ -73,10 +73,7 @@ Chart phase_chart(const Results& results) {
 
 std::optional<Section> phases(const Results& results) {
   if (results.headline.empty()) return std::nullopt;
-  Section section{"phases", "Phases", {}};
-  section.blocks.emplace_back(phase_chart(results));
-  section.blocks.emplace_back(phase_table(results));
-  return section;
+  return Section{"phases", "Phases", {phase_chart(results), phase_table(results)}};
 }
 
 }  // namespace spdnn::sections

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <string_view>
@@ -19,27 +20,15 @@ using Json = nlohmann::ordered_json;
 
 /// Escapes text, also for attribute values in double quotes. Bytes below 32 are not characters of HTML.
 std::string escaped(std::string_view text) {
+  constexpr std::string_view kSpecial = "&<>\"'";
+  constexpr std::array<std::string_view, kSpecial.size()> kEntities{"&amp;", "&lt;", "&gt;", "&quot;", "&#39;"};
   std::string result;
   for (const char c : text) {
-    switch (c) {
-      case '&':
-        result += "&amp;";
-        break;
-      case '<':
-        result += "&lt;";
-        break;
-      case '>':
-        result += "&gt;";
-        break;
-      case '"':
-        result += "&quot;";
-        break;
-      case '\'':
-        result += "&#39;";
-        break;
-      default:
-        result += static_cast<unsigned char>(c) < 32 ? ' ' : c;
-    }
+    const std::size_t special = kSpecial.find(c);
+    if (special != std::string_view::npos)
+      result += kEntities[special];
+    else
+      result += static_cast<unsigned char>(c) < 32 ? ' ' : c;
   }
   return result;
 }
