@@ -14,10 +14,6 @@ namespace spdnn::plain {
 
 namespace {
 
-using program::ElementType;
-using program::Layout;
-using program::Order;
-
 float load(const float* from) { return *from; }
 float load(const std::uint16_t* from) { return std::bit_cast<float>(std::uint32_t{*from} << 16U); }
 void store(float x, float* to) { *to = x; }
@@ -76,7 +72,7 @@ void change_elements(Extent count, const From* source, To* destination) {
 }
 
 template <class From, class To>
-void change_of(const program::Change& change, const program::Operands& at) {
+void change_of(const Change& change, const Operands& at) {
   const auto* const source = reinterpret_cast<const From*>(at.inputs[0]);
   auto* const destination = reinterpret_cast<To*>(at.output);
   if (change.from.order == change.to.order)
@@ -87,8 +83,8 @@ void change_of(const program::Change& change, const program::Operands& at) {
 
 }  // namespace
 
-program::Offer change(const program::Change& change) {
-  program::Offer offer;
+Offer change(const Change& change) {
+  Offer offer;
   offer.inputs = {change.from};
   offer.output = change.to;
   const std::size_t bytes = program::bytes_of(change.from, change.shape) + program::bytes_of(change.to, change.shape);
@@ -98,7 +94,7 @@ program::Offer change(const program::Change& change) {
   const auto run = reads_halves
                        ? (writes_halves ? change_of<std::uint16_t, std::uint16_t> : change_of<std::uint16_t, float>)
                        : (writes_halves ? change_of<float, std::uint16_t> : change_of<float, float>);
-  offer.bind = [run, change] { return program::bound([=](const program::Operands& at) { run(change, at); }); };
+  offer.bind = [run, change] { return program::bound([=](const Operands& at) { run(change, at); }); };
   return offer;
 }
 

@@ -9,15 +9,15 @@ SPDNN_DECLARE_KERNELS(plain)
 
 namespace plain {
 
-program::Layout simple_layout(const program::Input& input) {
-  const program::Layout made = input.layouts.front();
-  const bool simple = made.order == program::Order::rows || made.order == program::Order::nhwc;
-  return simple && made.type == program::ElementType::fp32 ? made : program::kRows;
+Layout simple_layout(const program::Input& input) {
+  const Layout made = input.layouts.front();
+  const bool simple = made.order == Order::rows || made.order == Order::nhwc;
+  return simple && made.type == ElementType::fp32 ? made : kRows;
 }
 
-program::Offer pass(const program::Request& request, std::vector<program::Layout> inputs, program::Layout output,
-                    std::function<void(const program::Operands&)> loop) {
-  program::Offer offer;
+Offer pass(const Request& request, std::vector<Layout> inputs, Layout output,
+           std::function<void(const Operands&)> loop) {
+  Offer offer;
   std::size_t bytes = program::bytes_of(output, request.output_shape());
   for (std::size_t i = 0; i < inputs.size(); ++i) bytes += program::bytes_of(inputs[i], request.inputs[i].shape);
   offer.seconds = program::pass_seconds(bytes, request.threads);
@@ -27,8 +27,8 @@ program::Offer pass(const program::Request& request, std::vector<program::Layout
   return offer;
 }
 
-std::vector<program::Offer> only(program::Offer offer) {
-  std::vector<program::Offer> all;
+std::vector<Offer> only(Offer offer) {
+  std::vector<Offer> all;
   all.push_back(std::move(offer));
   return all;
 }
@@ -37,10 +37,10 @@ namespace {
 
 class PlainKernel final : public program::Kernel {
  public:
-  using Offers = std::vector<program::Offer> (*)(const program::Request& request);
+  using Offers = std::vector<Offer> (*)(const Request& request);
   PlainKernel(std::string_view name, Offers offers_of) : name_(name), offers_of_(offers_of) {}
   std::string_view name() const override { return name_; }
-  std::vector<program::Offer> offers(const program::Request& request) const override { return offers_of_(request); }
+  std::vector<Offer> offers(const Request& request) const override { return offers_of_(request); }
 
  private:
   std::string_view name_;
@@ -50,7 +50,7 @@ class PlainKernel final : public program::Kernel {
 class PlainChange final : public program::Kernel {
  public:
   std::string_view name() const override { return "plain_change"; }
-  program::Offer change(const program::Change& change) const override { return plain::change(change); }
+  Offer change(const Change& change) const override { return plain::change(change); }
 };
 
 }  // namespace

@@ -12,14 +12,6 @@ namespace spdnn::plain {
 
 namespace {
 
-using program::ElementType;
-using program::kRows;
-using program::Layout;
-using program::Offer;
-using program::Operands;
-using program::Order;
-using program::Request;
-
 /// N, C, H, W of images and sequences.
 Shape image_axes(const Shape& shape) {
   if (shape.size() != 3 && shape.size() != 4) return {};

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "program/kernel.hpp"
@@ -8,30 +9,39 @@
 
 namespace spdnn::plain {
 
-std::vector<program::Offer> convolution(const program::Request& request);  // weighted.cpp
-std::vector<program::Offer> linear(const program::Request& request);
-std::vector<program::Offer> activation(const program::Request& request);  // functions.cpp
-std::vector<program::Offer> batch_norm(const program::Request& request);
-std::vector<program::Offer> elementwise(const program::Request& request);
-std::vector<program::Offer> channel_factors(const program::Request& request);
-std::vector<program::Offer> softmax(const program::Request& request);
-std::vector<program::Offer> pool(const program::Request& request);  // places.cpp
-std::vector<program::Offer> global_pool(const program::Request& request);
-std::vector<program::Offer> concat(const program::Request& request);
-std::vector<program::Offer> transpose(const program::Request& request);
-std::vector<program::Offer> pad(const program::Request& request);
-std::vector<program::Offer> resize(const program::Request& request);
+using program::Change;
+using program::ElementType;
+using program::kRows;
+using program::Layout;
+using program::Offer;
+using program::Operands;
+using program::Order;
+using program::Request;
+
+std::vector<Offer> convolution(const Request& request);  // weighted.cpp
+std::vector<Offer> linear(const Request& request);
+std::vector<Offer> activation(const Request& request);  // functions.cpp
+std::vector<Offer> batch_norm(const Request& request);
+std::vector<Offer> elementwise(const Request& request);
+std::vector<Offer> channel_factors(const Request& request);
+std::vector<Offer> softmax(const Request& request);
+std::vector<Offer> pool(const Request& request);  // places.cpp
+std::vector<Offer> global_pool(const Request& request);
+std::vector<Offer> concat(const Request& request);
+std::vector<Offer> transpose(const Request& request);
+std::vector<Offer> pad(const Request& request);
+std::vector<Offer> resize(const Request& request);
 
 /// Any layout into any other (change.cpp).
-program::Offer change(const program::Change& change);
+Offer change(const Change& change);
 
 /// The layout of an input, if it is fp32 in `rows` or `nhwc`; otherwise `rows`.
-program::Layout simple_layout(const program::Input& input);
+Layout simple_layout(const program::Input& input);
 
 /// The offer of a loop over memory: one pass over its inputs and its output.
-program::Offer pass(const program::Request& request, std::vector<program::Layout> inputs, program::Layout output,
-                    std::function<void(const program::Operands&)> loop);
+Offer pass(const Request& request, std::vector<Layout> inputs, Layout output,
+           std::function<void(const Operands&)> loop);
 /// The same as all the offers there are.
-std::vector<program::Offer> only(program::Offer offer);
+std::vector<Offer> only(Offer offer);
 
 }  // namespace spdnn::plain

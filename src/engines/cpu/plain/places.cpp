@@ -7,13 +7,6 @@ namespace spdnn::plain {
 
 namespace {
 
-using program::kRows;
-using program::Layout;
-using program::Offer;
-using program::Operands;
-using program::Order;
-using program::Request;
-
 /// An axis of a tensor as it lies in memory. A sequence has four axes where its channels are innermost.
 Index axis_in_memory(Order order, Index axis, std::size_t rank) {
   if (order != Order::nhwc) return axis;

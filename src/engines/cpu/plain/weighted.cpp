@@ -12,11 +12,6 @@ namespace spdnn::plain {
 
 namespace {
 
-using program::Layout;
-using program::Offer;
-using program::Order;
-using program::Request;
-
 constexpr double kEfficiency = 0.2;  ///< of the peak
 constexpr double kEfficiencyOfDepthwise = 0.03;
 
@@ -38,7 +33,7 @@ Offer offer_of(const Request& request, const ConvolutionShape& shape, const CsrM
   offer.seconds =
       program::arithmetic_seconds(products, shape.depthwise() ? kEfficiencyOfDepthwise : kEfficiency, request.threads);
   offer.bind = [shape, has_bias = !bias.empty(), epilogue = program::Epilogue(request)] {
-    return program::bound([=](const program::Operands& at) {
+    return program::bound([=](const Operands& at) {
       Finish finish;
       if (!epilogue.empty())
         finish = [&](float* results, std::size_t count) {
