@@ -23,6 +23,7 @@
 #include "report/render/html/html.hpp"
 #include "spdnn/error.hpp"
 #include "spdnn/files.hpp"
+#include "spdnn/load.hpp"
 
 namespace spdnn::cli {
 

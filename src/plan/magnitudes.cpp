@@ -14,8 +14,6 @@ namespace spdnn::planning {
 
 namespace {
 
-constexpr double kUnit = 0x1p-24;  ///< unit roundoff of fp32
-
 void add_biases(const Layer& layer, LayerBounds& bounds) {
   bounds.least_bias = layer.bias.min();
   bounds.most_bias = layer.bias.max();

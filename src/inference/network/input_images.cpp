@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "inference/run/load.hpp"
 #include "io/networks/text/matrix_market.hpp"
 #include "io/networks/text/some_images.hpp"
 #include "io/packed/image_layout.hpp"
