@@ -15,65 +15,20 @@
 #include "core/text/message.hpp"
 #include "core/types/shape_json.hpp"
 #include "core/types/share_of_zeros.hpp"
-#include "engines/devices.hpp"
-#include "engines/model_engine.hpp"
-#include "inference/model/choice.hpp"
-#include "inference/model/runnable.hpp"
+#include "inference/model/inspect.hpp"
 #include "io/models/model_file.hpp"
 #include "io/networks/outputs.hpp"
-#include "model/rewrites/rewrite.hpp"
 #include "report/json_line.hpp"
 #include "report/model/document.hpp"
 #include "report/render/html/html.hpp"
 #include "spdnn/error.hpp"
 #include "spdnn/files.hpp"
-#include "spdnn/model_inference.hpp"
 
 namespace spdnn::cli {
 
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-/// Predicts the variant that `infer` would choose for the rewritten model and this batch size, or the reason why it
-/// would refuse the model. UsageError if the model's batch size is fixed to another number.
-void predict_choice(ModelView& view, const Model& rewritten, std::optional<Index> asked) {
-  ModelSpec spec;
-  spec.batch = asked.value_or(0);
-  ModelEngineOptions options{.batch = view.batch};
-  const ModelEngineChoice choice = find_model_engine(spec, rewritten, options);
-  view.why = choice.why;
-  if (choice.variant == nullptr) return;
-  options.precision = choice.precision;
-  const ModelBatch batch = find_model_batch(spec, *choice.variant, rewritten, view.batch, options);
-  if (batch.too_large.empty())
-    view.would_run = fmt::format("{} {}", choice.variant->name, to_string(choice.precision));
-  else
-    view.why = message_of(DeviceError("host_memory", batch.too_large));
-}
-
-/// The view with each variant's support for the model in its default precision, and the variant that `infer` would
-/// choose.
-ModelView view_for(const std::string& path, const Model& model, std::optional<Index> asked) {
-  ModelView view = view_of(path, model);
-  view.why = why_not_runnable(model);
-  view.batch = asked.value_or(1);
-  Model rewritten = model;
-  if (view.why.empty()) {
-    view.batch = asked.value_or(batch_of(model).value_or(1));
-    rewrite(rewritten, kAllRewrites);
-    predict_choice(view, rewritten, asked);
-  }
-  for (const ModelVariant& variant : model_variants()) {
-    Support support;
-    support.why_not = why_unusable(variant.device);
-    if (support.takes())
-      support = support_of(variant, rewritten, {.precision = variant.precisions.front(), .batch = view.batch});
-    view.answers.push_back({std::string(variant.name), std::string(variant.description), support.why_not,
-                            support.working_bytes, support.remarks, support.program});
-  }
-  return view;
-}
 
 void print_values(std::FILE* out, const char* what, const ModelView& view, const std::vector<ValueId>& ids) {
   for (const ValueId id : ids)
@@ -223,7 +178,7 @@ int inspect_model(const Arguments& arguments) {
   std::optional<Index> batch;
   if (const auto text = text_of(values, "batch")) batch = parse_count("batch", *text);
   const Model model = read_model(path, shape);
-  const ModelView view = view_for(path, model, batch);
+  const ModelView view = inspected_model(path, model, batch, message_of);
   check_shown(view, shown);
   print_view(files.printed(), view);
   files.write(json_line(model_json(view)),

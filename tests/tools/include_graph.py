@@ -65,10 +65,10 @@ ROOMS = {
     "inference/checkpoint": ["inference/run"],
     "inference/ranks": ["inference/checkpoint"],
     "inference/network": ["inference/ranks"],
-    "inference/model": ["inference/ranks", "model/rewrites", "io/models: any form"],
+    "inference/model": ["inference/ranks", "model/rewrites", "report/model", "io/models: any form"],
     "inference": ["inference/network", "inference/model"],
     "bench": ["inference"],
-    "cli": ["bench", "report/model"],
+    "cli": ["bench"],
     "main": ["cli"],
 }
 # Files that do not belong to their folder's room: those that all of its parts use, or that use all of its parts.
