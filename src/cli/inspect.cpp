@@ -8,22 +8,16 @@
 #include "cli/inspect_model.hpp"
 #include "cli/result_files.hpp"
 #include "cli/specification.hpp"
-#include "core/text/amounts.hpp"
 #include "core/text/json_text.hpp"
 #include "core/text/message.hpp"
-#include "inference/device/device_start.hpp"
-#include "inference/device/engine_choice.hpp"
-#include "inference/network/streaming.hpp"
 #include "io/files/input_file.hpp"
 #include "io/models/model_file.hpp"
 #include "plan/describe.hpp"
-#include "plan/planner.hpp"
 #include "report/json_line.hpp"
 #include "report/network/document.hpp"
 #include "report/render/html/html.hpp"
 #include "spdnn/error.hpp"
 #include "spdnn/files.hpp"
-#include "spdnn/load.hpp"
 
 namespace spdnn::cli {
 
@@ -103,7 +97,7 @@ struct PageRequest {
 };
 
 nlohmann::ordered_json json_of(const std::string& path, const NetworkView& view, Precision precision,
-                               const InspectedMemory& memory) {
+                               nlohmann::ordered_json memory) {
   return {{"schema", "spdnn-inspect-network-1"},
           {"network", json_or_null(path)},
           {"inputs", view.network.inputs()},
@@ -116,7 +110,7 @@ nlohmann::ordered_json json_of(const std::string& path, const NetworkView& view,
           {"variant", view.variant},
           {"precision", to_string(precision)},
           {"why", view.why},
-          {"memory", memory.json()}};
+          {"memory", std::move(memory)}};
 }
 
 /// Whether an argument names a model, including those of other programs, in a place where no network option expects it.
@@ -143,53 +137,36 @@ int inspect(const Arguments& arguments) {
   InferenceSpec spec;
   spec.network = network_spec(values);
   fill_engine(values, spec);
-  const InspectedRun job(values);
+  const InspectedRun job = inspected_run(values);
   PageRequest page(values);
   std::FILE* const out = page.files.printed();
-
-  const planning::TwinFinder find_twins = finder_on(spec.plan_device.value_or(Device::cpu));
-  const std::size_t budget = host_budget(parse_bytes("host-memory", values["host-memory"].as<std::string>()));
-  if (const auto large = stream_if_too_large(spec.network, budget))
-    throw DeviceError(fmt::format("the network takes {} in memory, more than is available; infer streams its layers",
-                                  bytes_text(large->network.bytes())));
-  require_room_for_text(spec.network, budget);
-  const GivenNetwork given = load_network(spec.network, spec.progress);
-  require_room_to_plan(given.network, budget);
+  const GivenNetwork given = load_to_inspect(spec, parse_bytes("host-memory", values["host-memory"].as<std::string>()));
   page.check_against(given.network);
-  const Plan plan = make_plan(given.network, spec.passes, find_twins);
-  EngineOptions options;
-  options.threads = spec.threads;
-  const EngineChoice choice =
-      choose_engine({.variant = spec.variant, .device = spec.device, .network = spec.network.path}, plan,
-                    {job.share(), true, true}, options);
-  options.precision = choice.precision;
-
-  const std::vector<LayerDescription> layers = describe(given.network, plan);
-  std::vector<std::string> notes = given.notes;
-  if (spec.passes.twins && find_twins) notes.emplace_back(kPlannedOnCuda);
-  print_layers(out, layers);
+  const InspectedNetwork inspected = inspected_network(spec, given, job);
+  const Plan& plan = inspected.plan;
+  const EngineChoice& choice = inspected.choice;
+  print_layers(out, inspected.layers);
   fmt::print(out, "\npasses                       {}\n", to_string(plan.passes));
   for (const std::string& note : plan.provenance.notes) fmt::print(out, "                             {}\n", note);
-  for (const std::string& note : notes) fmt::print(out, "                             {}\n", note);
+  for (const std::string& note : inspected.notes) fmt::print(out, "                             {}\n", note);
   print_certificates(out, plan);
   fmt::print(out, "edges                        {} given, {} stored\n", plan.provenance.given_edges, plan.edges());
   fmt::print(out, "official network             {}\n", given.official ? "yes" : "no");
   fmt::print(out, "variant                      {}{}{}\n", choice.variant->name, choice.why.empty() ? "" : ": ",
              choice.why);
-  const InspectedMemory memory(job, spec.network, given.network, plan, choice, options);
-  memory.print(out);
+  print_memory(out, job, inspected);
   const NetworkView view{.name = name_of(spec.network),
                          .network = given.network,
                          .plan = plan,
-                         .layers = layers,
+                         .layers = inspected.layers,
                          .shown = page.layer - 1,
                          .official = given.official,
-                         .notes = notes,
+                         .notes = inspected.notes,
                          .variant = std::string(choice.variant->name),
                          .why = choice.why,
-                         .memory = memory.named(),
+                         .memory = memory_by_part(inspected),
                          .run = page.run};
-  page.files.write(json_line(json_of(spec.network.path, view, choice.precision, memory)),
+  page.files.write(json_line(json_of(spec.network.path, view, choice.precision, memory_json(job, inspected))),
                    [&] { return to_html(network_document(view)); });
   return 0;
 }

@@ -5,8 +5,6 @@
 #include <algorithm>
 
 #include "core/text/amounts.hpp"
-#include "core/threads/parallel.hpp"
-#include "inference/run/run.hpp"
 
 namespace spdnn::cli {
 
@@ -18,75 +16,70 @@ nlohmann::ordered_json range_json(const MemoryRange& range) { return {{"most", r
 
 }  // namespace
 
-InspectedRun::InspectedRun(const po::variables_map& values)
-    : images(parse_count("images", values["images"].as<std::string>())),
-      ranks(static_cast<int>(parse_count("ranks", values["ranks"].as<std::string>()))),
-      ranks_per_node(ranks),
-      checkpoint(values.count("checkpoint") != 0) {
-  if (const auto text = text_of(values, "ranks-per-node"))
-    ranks_per_node = std::min(ranks, static_cast<int>(parse_count("ranks-per-node", *text)));
+InspectedRun inspected_run(const po::variables_map& values) {
+  InspectedRun run{.images = parse_count("images", values["images"].as<std::string>()),
+                   .ranks = static_cast<int>(parse_count("ranks", values["ranks"].as<std::string>())),
+                   .checkpoint = values.count("checkpoint") != 0};
+  const auto on_node = text_of(values, "ranks-per-node");
+  run.ranks_per_node =
+      on_node ? std::min(run.ranks, static_cast<int>(parse_count("ranks-per-node", *on_node))) : run.ranks;
+  return run;
 }
 
-InspectedMemory::InspectedMemory(const InspectedRun& run, const NetworkSpec& spec, const Network& network,
-                                 const Plan& plan, const EngineChoice& choice, EngineOptions options)
-    : run_(run) {
-  // Assumes the number of threads that a rank gets on a node like this one.
-  if (options.threads == 0) options.threads = std::max(1, host_threads() / run.ranks_per_node);
-  options.in_steps = run.checkpoint;
-  threads_ = options.threads;
-  one_ = estimate_memory(spec.path, network, plan, *choice.variant, options, run.share());
-  const auto engine = [&](Index images) { return batch_bytes(*choice.variant, plan, {images, true, true}, options); };
-  all_ = estimate_on_ranks(one_, {engine(run.share()), engine(1)}, run.ranks, run.ranks_per_node);
-}
-
-void InspectedMemory::print(std::FILE* out) const {
+void print_memory(std::FILE* out, const InspectedRun& run, const InspectedNetwork& inspected) {
+  const MemoryEstimate& one = inspected.rank;
+  const RanksEstimate& all = inspected.memory;
   const auto line = [&](const char* what, std::size_t bytes) {
     fmt::print(out, "        {:<19}{}\n", what, column(bytes));
   };
-  fmt::print(out, "memory  network as given   {}\n", column(one_.network));
-  line("plan", one_.shared + one_.plan);
-  line("images", one_.images);
-  fmt::print(out, "        {:<19}{}  (batches of {} images)\n", fmt::format("engine ({})", to_string(one_.device)),
-             column(one_.engine), one_.batch);
-  line("peak on the host", one_.host_peak());
+  fmt::print(out, "memory  network as given   {}\n", column(one.network));
+  line("plan", one.shared + one.plan);
+  line("images", one.images);
+  fmt::print(out, "        {:<19}{}  (batches of {} images)\n", fmt::format("engine ({})", to_string(one.device)),
+             column(one.engine), one.batch);
+  line("peak on the host", one.host_peak());
   const auto range = [&](const std::string& what, const MemoryRange& bytes) {
     fmt::print(out, "        {:<19}{}  (at least {:.1f} MB)\n", what, column(bytes.most),
                static_cast<double>(bytes.least) / 1e6);
   };
-  if (run_.ranks == 1 && one_.device == Device::cpu) return;
-  fmt::print(out, "job     {}, {} on each node, with {} and {} each\n", counted(run_.ranks, "rank", "ranks"),
-             run_.ranks_per_node, counted(run_.share(), "image", "images"), counted(threads_, "thread", "threads"));
-  range("rank", all_.rank);
-  range("first node", all_.first_node);
-  if (run_.ranks > run_.ranks_per_node) range("other nodes", all_.node);
-  if (one_.device == Device::cuda) range("device of a rank", all_.device);
+  if (run.ranks == 1 && one.device == Device::cpu) return;
+  fmt::print(out, "job     {}, {} on each node, with {} and {} each\n", counted(run.ranks, "rank", "ranks"),
+             run.ranks_per_node, counted(run.share(), "image", "images"),
+             counted(inspected.threads, "thread", "threads"));
+  range("rank", all.rank);
+  range("first node", all.first_node);
+  if (run.ranks > run.ranks_per_node) range("other nodes", all.node);
+  if (one.device == Device::cuda) range("device of a rank", all.device);
 }
 
-std::vector<std::pair<std::string, std::size_t>> InspectedMemory::named() const {
-  return {{"memory: network as given", one_.network},
-          {"memory: plan", one_.shared + one_.plan},
-          {"memory: images", one_.images},
-          {fmt::format("memory: engine ({}), batches of {} images", to_string(one_.device), one_.batch), one_.engine},
-          {"memory: peak on the host", one_.host_peak()}};
+std::vector<std::pair<std::string, std::size_t>> memory_by_part(const InspectedNetwork& inspected) {
+  const MemoryEstimate& one = inspected.rank;
+  return {{"memory: network as given", one.network},
+          {"memory: plan", one.shared + one.plan},
+          {"memory: images", one.images},
+          {fmt::format("memory: engine ({}), batches of {} images", to_string(one.device), one.batch), one.engine},
+          {"memory: peak on the host", one.host_peak()}};
 }
 
-nlohmann::ordered_json InspectedMemory::json() const {
-  nlohmann::ordered_json json{{"images", run_.images},
-                              {"ranks", run_.ranks},
-                              {"ranks_per_node", run_.ranks_per_node},
-                              {"checkpoint", run_.checkpoint},
-                              {"threads", threads_},
-                              {"batch", one_.batch},
-                              {"network", one_.network},
-                              {"plan", one_.shared + one_.plan},
-                              {"images_of_a_rank", one_.images},
-                              {"engine", one_.engine},
-                              {"host_peak", one_.host_peak()},
-                              {"rank", range_json(all_.rank)},
-                              {"first_node", range_json(all_.first_node)},
-                              {"node", range_json(all_.node)},
+nlohmann::ordered_json memory_json(const InspectedRun& run, const InspectedNetwork& inspected) {
+  const MemoryEstimate& one = inspected.rank;
+  const RanksEstimate& all = inspected.memory;
+  nlohmann::ordered_json json{{"images", run.images},
+                              {"ranks", run.ranks},
+                              {"ranks_per_node", run.ranks_per_node},
+                              {"checkpoint", run.checkpoint},
+                              {"threads", inspected.threads},
+                              {"batch", one.batch},
+                              {"network", one.network},
+                              {"plan", one.shared + one.plan},
+                              {"images_of_a_rank", one.images},
+                              {"engine", one.engine},
+                              {"host_peak", one.host_peak()},
+                              {"rank", range_json(all.rank)},
+                              {"first_node", range_json(all.first_node)},
+                              {"node", range_json(all.node)},
                               {"device", nullptr}};
-  if (one_.device == Device::cuda) json["device"] = range_json(all_.device);
+  if (one.device == Device::cuda) json["device"] = range_json(all.device);
   return json;
 }
 
