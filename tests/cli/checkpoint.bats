@@ -1,6 +1,8 @@
 #!/usr/bin/env bats
 # Runs that are stopped by a signal and continued from their checkpoint.
 
+load ../support/within
+
 setup_file() {
   cd "$BATS_FILE_TMPDIR" || return 1
   "$SPDNN" generate inputs --family digits --neurons 1024 --images 5000 --out images.spdnn --progress never
@@ -22,7 +24,7 @@ computed() { [ "$(cut -d' ' -f14 "/proc/$1/stat")" -ge $(($(getconf CLK_TCK) / 4
 stop() {
   "$SPDNN" "${run_args[@]}" --categories out.tsv 2>err 3>&- &
   local process=$!
-  until computed $process; do sleep 0.02; done
+  within 600 computed $process
   kill -s "$1" "$process"
   wait "$process"
 }
@@ -61,7 +63,7 @@ stop() {
   rm -f out.tsv
   "$SPDNN" "${run_args[@]}" --checkpoint-every 0.1s --categories out.tsv 2>err 3>&- &
   process=$!
-  until computed $process && [ -s run.checkpoint ]; do sleep 0.02; done
+  within 600 eval 'computed $process && [ -s run.checkpoint ]'
   kill -9 "$process"
   code=0
   wait "$process" || code=$?
@@ -151,7 +153,7 @@ teardown() {
 @test "SIGUSR1 ends a run that has no checkpoint" {
   "$SPDNN" "${run_args[@]:0:15}" 2>err 3>&- &
   process=$!
-  sleep 0.5
+  within 600 computed $process
   kill -s USR1 "$process"
   run wait "$process"
   [ "$status" -ne 5 ]

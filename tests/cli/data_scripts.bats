@@ -1,6 +1,8 @@
 #!/usr/bin/env bats
 # The fetch scripts, with a server of the tests on 127.0.0.1: no test leaves this machine.
 
+load ../support/within
+
 setup() {
   root=$BATS_TEST_DIRNAME/../..
   served=$BATS_TEST_TMPDIR/served
@@ -20,11 +22,7 @@ serve() {
   rm -f "$BATS_TEST_TMPDIR/port"
   python3 "$root/tests/tools/range_server.py" "$served" "$log" "$@" >"$BATS_TEST_TMPDIR/port" 2>&1 3>&- &
   server=$!
-  local tries
-  for ((tries = 0; tries < 100; ++tries)); do
-    if [ -s "$BATS_TEST_TMPDIR/port" ]; then break; fi
-    sleep 0.1
-  done
+  within 600 test -s "$BATS_TEST_TMPDIR/port"
   url=http://127.0.0.1:$(cat "$BATS_TEST_TMPDIR/port")
 }
 

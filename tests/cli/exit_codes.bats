@@ -224,11 +224,11 @@ RUNS
 }
 
 @test "arguments with placeholders of messages in them are refused as others are" {
-  one_line 2 "spdnn: unrecognised option '--s'; usage: *" timeout 20 "$SPDNN" infer "--s='%canonical_option%'"
-  one_line 2 "spdnn: unrecognised option '--%prefix%'; usage: *" timeout 20 "$SPDNN" infer '--%prefix%'
-  one_line 2 "spdnn: unrecognised option '--'; usage: *" timeout 20 "$SPDNN" infer '--=%option%'
+  one_line 2 "spdnn: unrecognised option '--s'; usage: *" timeout 600 "$SPDNN" infer "--s='%canonical_option%'"
+  one_line 2 "spdnn: unrecognised option '--%prefix%'; usage: *" timeout 600 "$SPDNN" infer '--%prefix%'
+  one_line 2 "spdnn: unrecognised option '--'; usage: *" timeout 600 "$SPDNN" infer '--=%option%'
   one_line 2 "spdnn: option '--compare' does not take any arguments; usage: *" \
-    timeout 20 "$SPDNN" infer '--compare=%canonical_option%'
+    timeout 600 "$SPDNN" infer '--compare=%canonical_option%'
 }
 
 @test "every option and name refuses an empty value" {

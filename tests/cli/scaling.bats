@@ -1,6 +1,8 @@
 #!/usr/bin/env bats
 # spdnn bench scaling: with a launcher of the tests' own, which starts one process, whatever it is asked for.
 
+load ../support/within
+
 setup() {
   cd "$BATS_TEST_TMPDIR" || return 1
   printf '#!/bin/sh\nshift\necho "$*" >>launched\nexec "$@"\n' >launch
@@ -42,17 +44,15 @@ setup() {
 running_commands() { grep -lszxF "$mark" /proc/[0-9]*/environ | grep -vxF "/proc/$1/environ"; }
 
 @test "a benchmark that is ended or killed takes its run with it" {
-  printf '#!/bin/sh\nshift\nexec sleep 600\n' >launch
+  printf '#!/bin/sh\nshift\nexec sleep 6000\n' >launch
   for signal in TERM HUP KILL; do
     mark="SPDNN_TEST_JOB=$$-$signal"
     env --default-signal=TERM,HUP "$mark" "${scaling[@]}" --ranks 1 3>&- &  # also where the suite itself ignores them
     benchmark=$!
-    for _ in {1..200}; do [ -z "$(running_commands $benchmark)" ] || break && sleep 0.05; done
-    [ -n "$(running_commands $benchmark)" ]
+    within 600 running_commands $benchmark
     kill -s $signal $benchmark
     wait $benchmark || status=$?
     [ "$status" -gt 128 ]
-    for _ in {1..200}; do [ -n "$(running_commands $benchmark)" ] || break && sleep 0.05; done
-    [ -z "$(running_commands $benchmark)" ]
+    within 600 eval '! running_commands $benchmark'
   done
 }

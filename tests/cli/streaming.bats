@@ -1,6 +1,9 @@
 #!/usr/bin/env bats
 # Networks that do not fit into the memory allowed: layers are streamed, results stay, and little memory is taken.
 
+load ../support/computing
+load ../support/within
+
 setup() {
   cd "$BATS_TEST_TMPDIR" || return 1
   infer=("$SPDNN" infer --network net.spdnn --inputs images.spdnn --progress never)
@@ -137,7 +140,7 @@ print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)' "$@"; }
   cp good.spdnn net.spdnn
   "${infer[@]}" --threads 1 --host-memory 16M --reduce dead --trials 100000 >out.txt 2>err.txt &
   pid=$!
-  sleep 1
+  within 600 compute $pid
   printf 'xyz' | dd of=net.spdnn bs=1 seek=4000000 conv=notrunc status=none
   status=0
   wait $pid || status=$?

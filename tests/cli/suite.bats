@@ -2,13 +2,15 @@
 # spdnn bench suite on small problems. A launcher of the tests' own stands between the suite and its runs: it writes down
 # what runs, and can make a run last, fail or come out wrong.
 
+load ../support/within
+
 setup() {
   cd "$BATS_TEST_TMPDIR" || return 1
   cat >launch <<'END'
 #!/bin/bash
 echo "$*" >>calls
-case " $* " in *" --layers $SLOW_LAYERS "*) exec sleep 60 ;; esac
-[ "$(wc -l <calls)" != "$SLOW_CALL" ] || exec sleep 60
+case " $* " in *" --layers $SLOW_LAYERS "*) exec sleep 6000 ;; esac
+[ "$(wc -l <calls)" != "$SLOW_CALL" ] || exec sleep 6000
 if [ -n "$FAIL_WITH" ]; then echo 'spdnn: something is missing' >&2; exit "$FAIL_WITH"; fi
 if [ -n "$FRAME" ]; then printf -- '-----\nThere are not enough\nslots.\n\n  Sorry.\n-----\n' >&2; exit 213; fi
 [ "$(wc -l <calls)" != "$TEAR" ] || truncate -s 100 scratch/images*
@@ -25,6 +27,7 @@ END
 # ran: layers, passes and repetition of each line, in order.
 ran() { jq -c '[.problem.layers, .suite.options.reduce, .suite.repetition]' suite.jsonl | tr '\n' ' '; }
 calls() { if [ -e calls ]; then wc -l <calls; else echo 0; fi; }
+called() { [ "$(calls)" -ge "$1" ]; }
 
 @test "every configuration runs once before one is repeated; the table has medians over the repetitions" {
   run "${suite[@]}" --layers 2,4 --reduce all --reduce dead --variant cpu_openmp --repetitions 2
@@ -78,7 +81,7 @@ calls() { if [ -e calls ]; then wc -l <calls; else echo 0; fi; }
     export SLOW_CALL=3
     "${suite[@]}" --layers 2,4 --repetitions 2 >out 2>&1 3>&- &
     suite_process=$!
-    for _ in {1..400}; do [ "$(calls)" -lt 3 ] || break && sleep 0.05; done
+    within 600 called 3
     kill -s $signal $suite_process
     wait $suite_process || status=$?
     [ "$status" -gt 128 ]
@@ -147,7 +150,7 @@ calls() { if [ -e calls ]; then wc -l <calls; else echo 0; fi; }
   ln -s suite.jsonl link
   "${suite[@]}" --layers 2 --repetitions 1 >out 2>&1 3>&- &
   suite_process=$!
-  for _ in {1..400}; do [ "$(calls)" -lt 1 ] || break && sleep 0.05; done
+  within 600 called 1
   for name in suite.jsonl link ./scratch/../suite.jsonl; do
     run "${bare[@]}" --layers 2 --repetitions 1 --json $name
     echo "$output"
@@ -204,13 +207,13 @@ END
 
 @test "--limit: what takes longer is ended, and neither repeated nor tried with more layers" {
   export SLOW_LAYERS=4
-  run "${suite[@]}" --layers 2,4,6 --repetitions 2 --limit 5
+  run "${suite[@]}" --layers 2,4,6 --repetitions 2 --limit 15
   echo "$output"
   [ "$status" -eq 0 ]
   [ "$(ran)" = '[2,"all",1] [2,"all",2] ' ]
   [ "$(calls)" -eq 3 ]
-  [[ "$output" == *"not run: 1024 x 4, all, auto, 2 of 2 repetitions: more than the limit of 5 s"* ]]
-  [[ "$output" == *"not run: 1024 x 6, all, auto, 2 of 2 repetitions: deeper than a network that took more than the limit of 5 s"* ]]
+  [[ "$output" == *"not run: 1024 x 4, all, auto, 2 of 2 repetitions: more than the limit of 15 s"* ]]
+  [[ "$output" == *"not run: 1024 x 6, all, auto, 2 of 2 repetitions: deeper than a network that took more than the limit of 15 s"* ]]
 }
 
 @test "--budget: no run begins once it is used up" {

@@ -5,6 +5,8 @@
 # After the start, SLURM_CONF=DIRECTORY/slurm.conf makes sbatch, srun and the others speak to it. The partitions are test,
 # whose jobs are requeued when others need their nodes, and urgent, which preempts them.
 set -euo pipefail
+# shellcheck source=tests/support/within.bash
+. "$(dirname "$0")/../support/within.bash"
 
 die() {
   echo "cluster.sh: $1" >&2
@@ -81,17 +83,6 @@ NodeName=n2 NodeHostname=$host NodeAddr=127.0.0.1 Port=$n2_port
 PartitionName=test Nodes=n[0-2] Default=YES MaxTime=60 PriorityTier=1 PreemptMode=REQUEUE GraceTime=120
 PartitionName=urgent Nodes=n[0-2] MaxTime=60 PriorityTier=10 PreemptMode=OFF
 END
-}
-
-# within SECONDS COMMAND...: whether it succeeds by then. The limits are there for what hangs, not for a busy machine.
-within() {
-  local seconds=$1 end
-  shift
-  end=$((SECONDS + seconds))
-  until "$@" >/dev/null 2>&1; do
-    [ "$SECONDS" -lt "$end" ] || return 1
-    sleep 0.1
-  done
 }
 
 no_jobs() { [ -z "$(timeout 300 squeue --noheader)" ]; }

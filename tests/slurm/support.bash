@@ -2,6 +2,7 @@
 # Loaded by the tests in Slurm: a site of their own, as a user would set it up, and waiting with an end.
 
 load ../support/computing
+load ../support/within
 
 # Makes a site in a directory with a blank in its name, and goes there. The images are few, the runs those of the CPU.
 make_site() {
@@ -17,16 +18,11 @@ make_site() {
 # edit ASSIGNMENT...: what a user does to site.sh.
 edit() { printf '%s\n' "$@" >>jobs/site.sh; }
 
-# within_limit COMMAND...: waits until it succeeds. The limit is there for what hangs: on a busy machine, all takes its time.
+# within_limit COMMAND...: waits until it succeeds.
 within_limit() {
-  local end=$((SECONDS + 1800))
-  until "$@" >/dev/null 2>&1; do
-    if [ "$SECONDS" -ge "$end" ]; then
-      echo "not within 1800 s: $*"
-      return 1
-    fi
-    sleep 0.2
-  done
+  within 1800 "$@" && return
+  echo "not within 1800 s: $*"
+  return 1
 }
 
 # submit ARGUMENT...: submits by submit.sh and sets `job`.

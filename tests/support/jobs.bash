@@ -1,6 +1,8 @@
 # shellcheck shell=bash disable=SC2034
 # Loaded by the tests of the cluster jobs that need no Slurm.
 
+load ../support/within
+
 # Runs a command as a user who may not write where permissions say so; root may, unless it has no capabilities.
 without_root=()
 [ "$(id -u)" -ne 0 ] || without_root=(setpriv --bounding-set=-all --inh-caps=-all)
@@ -56,16 +58,6 @@ case $what in
 esac
 exit "$code"
 END
-}
-
-# within SECONDS COMMAND...: whether it succeeds by then.
-within() {
-  local end=$((SECONDS + $1))
-  shift
-  until "$@" >/dev/null 2>&1; do
-    [ "$SECONDS" -lt "$end" ] || return 1
-    sleep 0.2
-  done
 }
 
 # Makes an sbatch that writes down its arguments, one a line, and a squeue of an empty queue.

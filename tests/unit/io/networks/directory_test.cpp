@@ -226,7 +226,7 @@ TEST_F(NetworkDirectoryTest, AReaderWhoHasWaitedLocksTheDirectoryThatIsThereThen
   Descriptor writer = lock_directory(net_, DirectoryLock::exclusive);
   Descriptor reader;
   std::thread reading([&] { reader = lock_directory(net_, DirectoryLock::shared); });
-  for (int i = 0; i < 1000 && !is_waited_for(before); ++i) std::this_thread::sleep_for(kShort);
+  for (int i = 0; i < 6000 && !is_waited_for(before); ++i) std::this_thread::sleep_for(kShort);
   fs::rename(net_, old);
   fs::create_directory(net_);
   writer = Descriptor();
@@ -248,7 +248,7 @@ TEST_F(NetworkDirectoryTest, WritersWaitWhereItWasReplacedAgainAndAgain) {
     const auto weight = static_cast<float>(writers.size() + 2);
     writers.push_back(std::async(std::launch::async, [this, weight] { write(network_of(3, weight)); }));
     const auto is_written = [&] { return writers.back().wait_for(kShort) == std::future_status::ready; };
-    for (int i = 0; i < 1000 && !is_written() && !is_waited_for(there); ++i) continue;
+    for (int i = 0; i < 6000 && !is_written() && !is_waited_for(there); ++i) continue;
   };
   const Network network = read_network(net_, request).network;
   EXPECT_EQ(network.layers.at(0).weights.entry_value(0), static_cast<float>(writers.size()));
