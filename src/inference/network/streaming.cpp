@@ -30,7 +30,7 @@ bool fits(std::size_t bytes, std::size_t budget) { return bytes <= budget / 4 * 
 
 std::size_t less(std::size_t bytes, std::size_t taken) { return bytes - std::min(bytes, taken); }
 
-bool is_official(const NetworkStream& network) {
+bool has_official_layers(const NetworkStream& network) {
   const auto known = official_network_digest(network.inputs(), network.depth());
   return known && *known == network.digest;
 }
@@ -129,7 +129,7 @@ std::optional<GivenStream> stream_if_too_large(const NetworkSpec& spec, std::siz
   if (fits(given.network.bytes(), budget)) return std::nullopt;
   NetworkFile settled{{}, true, true};
   if (!spec.path.empty()) fill_in_parameters(spec, settled);
-  given.official = is_official(given.network);
+  given.official = has_official_layers(given.network);
   return given;
 }
 

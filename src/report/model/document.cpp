@@ -30,7 +30,7 @@ std::string title_of(const ModelView& view, std::size_t node) {
 
 Cell percent_cell(double part) { return {significant(100 * part, 4), 100 * part}; }
 
-Row row_of(const ModelView& view, std::size_t n) {
+Row node_row(const ModelView& view, std::size_t n) {
   const Node& node = view.model.nodes[n];
   const NodeWork& work = view.work[n];
   Row row{{whole(n + 1), std::string(operation_name(node.operation)), escaped(node.name),
@@ -62,7 +62,7 @@ Section nodes_section(const ModelView& view) {
                {"multiply-adds", "", true, "For one image, of all weights"},
                {"of non-zeros", "", true, "For one image, of the weights that are not zero"}},
               {}};
-  for (std::size_t n = 0; n < view.work.size(); ++n) table.rows.push_back(row_of(view, n));
+  for (std::size_t n = 0; n < view.work.size(); ++n) table.rows.push_back(node_row(view, n));
   return {"nodes", "Nodes", {std::move(table)}};
 }
 

@@ -16,7 +16,7 @@ namespace spdnn {
 namespace {
 
 /// A name that programs accept without quotes: no blanks, brackets or signs with a special meaning.
-std::string name_of(const Column& column) {
+std::string column_name(const Column& column) {
   constexpr std::string_view kKept = ".-+=@";  // kept as in numbers, and signs that csv_field() handles
   const std::string text = column.unit.empty() ? column.title : column.title + " " + column.unit;
   std::string name;
@@ -49,7 +49,7 @@ std::string to_csv(const Document& document, const std::string& id) {
       if (table == nullptr) continue;
       ids.push_back(table->id);
       if (table->id != id && table->id != id + "-table" && section.id != id) continue;
-      std::string csv = record(table->columns, name_of);
+      std::string csv = record(table->columns, column_name);
       for (const Row& row : table->rows) csv += record(row.cells, [](const Cell& cell) { return cell.text; });
       return csv;
     }

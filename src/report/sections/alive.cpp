@@ -25,7 +25,7 @@ struct Shown {
 };
 
 /// Of networks that differ only in depth, the deepest: it contains the others' data in its first layers.
-Shown shown(const Results& results) {
+Shown deepest(const Results& results) {
   constexpr std::size_t kMost = 8;
   Shown kept;
   std::vector<const Configuration*>& all = kept.configurations;
@@ -59,7 +59,7 @@ std::string title_of(const Configuration& one) {
   return fmt::format("{} neurons, bias {}", one.first.neurons, one.first.bias);
 }
 
-Table table_of(const std::vector<const Configuration*>& configurations) {
+Table alive_table(const std::vector<const Configuration*>& configurations) {
   Table table{"alive-table", "Images with a non-zero after some of the layers.", {{"after layer", "", true}}, {}};
   std::size_t deepest = 0;
   for (const Configuration* one : configurations) {
@@ -79,7 +79,7 @@ Table table_of(const std::vector<const Configuration*>& configurations) {
 }  // namespace
 
 std::optional<Section> alive(const Results& results) {
-  const Shown kept = shown(results);
+  const Shown kept = deepest(results);
   const std::vector<const Configuration*>& configurations = kept.configurations;
   if (configurations.empty()) return std::nullopt;
   Chart chart{
@@ -95,7 +95,7 @@ std::optional<Section> alive(const Results& results) {
         {title_of(*one), points_by_layer({one->first.alive.begin(), one->first.alive.end()}, chart.y.logarithmic)});
   chart.series = without_twins(chart.series);
   return Section{
-      "alive", "Images alive by layer", {std::move(chart), Paragraph{remarks_on(kept)}, table_of(configurations)}};
+      "alive", "Images alive by layer", {std::move(chart), Paragraph{remarks_on(kept)}, alive_table(configurations)}};
 }
 
 }  // namespace spdnn::sections

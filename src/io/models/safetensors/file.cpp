@@ -37,7 +37,7 @@ constexpr std::array<std::pair<std::string_view, NumberType>, 13> kTypes{{{"F16"
                                                                           {"U64", NumberType::u64},
                                                                           {"BOOL", NumberType::boolean}}};
 
-std::string read_header(const InputFile& file) {
+std::string header_of(const InputFile& file) {
   const auto cut = [&] { return DataError(file.name() + ": ends within the safetensors header"); };
   if (file.size() < kLengthBytes) throw cut();
   std::uint64_t length = 0;
@@ -143,7 +143,7 @@ Json parse_header(const InputFile& file, const std::string& header) {
 }  // namespace
 
 SafetensorsFile::SafetensorsFile(const InputFile& file) : file_(file) {
-  const std::string text = read_header(file);
+  const std::string text = header_of(file);
   const Json header = parse_header(file, text);
   const std::size_t begin = kLengthBytes + text.size();
   std::vector<Entry> entries;

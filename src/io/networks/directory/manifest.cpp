@@ -32,7 +32,7 @@ std::string_view take_line(std::string_view& text) {
   return line;
 }
 
-[[noreturn]] void fail(const Path& file, const std::string& what) {
+[[noreturn]] void fail_at(const Path& file, const std::string& what) {
   throw DataError(fmt::format("{}: {}; write the network again, or delete {} if this is meant", file.string(), what,
                               kManifestName));
 }
@@ -65,17 +65,18 @@ class NamedLayers {
     const auto name = parse_layer_name(file.filename().string());
     const auto found = name ? named_.find(key(*name)) : named_.end();
     if (found != named_.end() && found->second.digest != digest)
-      fail(file, fmt::format(
-                     "differs from its entry in {}: it belongs to another network, or was changed after it was written",
-                     kManifestName));
+      fail_at(file,
+              fmt::format(
+                  "differs from its entry in {}: it belongs to another network, or was changed after it was written",
+                  kManifestName));
     if (found == named_.end() && extent_ != ReadPart::one_file)
-      fail(file, fmt::format("is not part of the network listed in {}", kManifestName));
+      fail_at(file, fmt::format("is not part of the network listed in {}", kManifestName));
   }
 
   /// Checks that a layer missing from the directory is missing from the manifest too.
   void check_absence(const Path& directory, const LayerName& layer) const {
     if (const auto found = named_.find(key(layer)); found != named_.end())
-      fail(directory / found->second.name, fmt::format("no such file, but {} lists it", kManifestName));
+      fail_at(directory / found->second.name, fmt::format("no such file, but {} lists it", kManifestName));
   }
 
  private:

@@ -19,7 +19,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 /// Escapes text, also for attribute values in double quotes. Bytes below 32 are not characters of HTML.
-std::string escaped(std::string_view text) {
+std::string html_text(std::string_view text) {
   constexpr std::string_view kSpecial = "&<>\"'";
   constexpr std::array<std::string_view, kSpecial.size()> kEntities{"&amp;", "&lt;", "&gt;", "&quot;", "&#39;"};
   std::string result;
@@ -35,7 +35,7 @@ std::string escaped(std::string_view text) {
 
 /// Marks up a paragraph: `code` between backticks.
 std::string marked_up(std::string_view text) {
-  std::string result = escaped(text);
+  std::string result = html_text(text);
   bool open = false;
   for (std::size_t at = 0; (at = result.find('`', at)) != std::string::npos;) {
     const std::string_view tag = open ? "</code>" : "<code>";
@@ -48,7 +48,7 @@ std::string marked_up(std::string_view text) {
 
 /// Escapes a cell: lists and long names may be broken if the paper is narrow.
 std::string breakable(std::string_view text) {
-  const std::string whole = escaped(text);
+  const std::string whole = html_text(text);
   std::string result;
   for (std::size_t i = 0; i < whole.size(); ++i) {
     result += whole[i];
@@ -61,10 +61,10 @@ std::string paragraph(std::string_view text) { return fmt::format("<p>{}</p>\n",
 
 void add_head(const Column& column, std::string& html) {
   const std::string unit =
-      column.unit.empty() ? "" : fmt::format(" <span class=\"unit\">({})</span>", escaped(column.unit));
-  const std::string tip = column.definition.empty() ? "" : fmt::format(" title=\"{}\"", escaped(column.definition));
+      column.unit.empty() ? "" : fmt::format(" <span class=\"unit\">({})</span>", html_text(column.unit));
+  const std::string tip = column.definition.empty() ? "" : fmt::format(" title=\"{}\"", html_text(column.definition));
   html += fmt::format("<th scope=\"col\" aria-sort=\"none\"{}><button type=\"button\"{}>{}{}</button></th>",
-                      column.number ? " class=\"number\"" : "", tip, escaped(column.title), unit);
+                      column.number ? " class=\"number\"" : "", tip, html_text(column.title), unit);
 }
 
 /// Digits after the decimal point; empty if the text is not a decimal number.
@@ -98,7 +98,7 @@ std::string to_html(const Table& table) {
   std::string html = fmt::format(
       "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-labelledby=\"{0}-caption\">\n"
       "<table id=\"{0}\"><caption><span id=\"{0}-caption\">{1}</span></caption>\n<thead><tr>",
-      escaped(table.id), marked_up(table.caption));
+      html_text(table.id), marked_up(table.caption));
   for (const Column& column : table.columns) add_head(column, html);
   html += "</tr></thead>\n<tbody>\n";
   const std::vector<std::size_t> decimals = decimals_of(table);
@@ -202,8 +202,8 @@ std::string to_html(const Chart& chart) {
       "<figure id=\"{0}\"><figcaption><strong>{1}</strong> {2}</figcaption>\n"
       "<div class=\"canvas\" {3}><canvas data-chart=\"{0}\" role=\"img\" aria-label=\"{4}. "
       "{5}\"></canvas></div>\n<details><summary>Numbers of this chart</summary>\n{6}</details></figure>\n",
-      escaped(chart.id), escaped(chart.title), marked_up(chart.description), size_of(chart), escaped(chart.title),
-      escaped(chart.description), to_html(numbers_of(chart)));
+      html_text(chart.id), html_text(chart.title), marked_up(chart.description), size_of(chart), html_text(chart.title),
+      html_text(chart.description), to_html(numbers_of(chart)));
 }
 
 Json chart_json(const Axis& axis) {
@@ -230,8 +230,8 @@ Json chart_json(const Chart& chart) {
 }
 
 std::string to_html(const Section& section) {
-  std::string html = fmt::format("<section aria-labelledby=\"{0}\">\n<h2 id=\"{0}\">{1}</h2>\n", escaped(section.id),
-                                 escaped(section.title));
+  std::string html = fmt::format("<section aria-labelledby=\"{0}\">\n<h2 id=\"{0}\">{1}</h2>\n", html_text(section.id),
+                                 html_text(section.title));
   for (const auto& block : section.blocks) {
     if (const auto* text = std::get_if<Paragraph>(&block)) html += paragraph(text->text);
     if (const auto* table = std::get_if<Table>(&block)) html += to_html(*table);
@@ -260,13 +260,13 @@ std::string head(const Document& document) {
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
       "<meta name=\"color-scheme\" content=\"light dark\">\n<link rel=\"icon\" href=\"data:,\">\n"
       "<title>{}</title>\n<style>\n{}</style>\n</head>\n",
-      escaped(document.title), html::page_style());
+      html_text(document.title), html::page_style());
 }
 
 std::string contents(const Document& document) {
   std::string html = "<nav aria-label=\"Contents\"><ul>\n";
   for (const Section& section : document.sections)
-    html += fmt::format("<li><a href=\"#{}\">{}</a></li>\n", escaped(section.id), escaped(section.title));
+    html += fmt::format("<li><a href=\"#{}\">{}</a></li>\n", html_text(section.id), html_text(section.title));
   return html + "</ul></nav>\n";
 }
 
@@ -277,12 +277,12 @@ std::string to_html(const Document& document) {
   html += fmt::format(
       "<body>\n<a class=\"skip\" href=\"#main\">Skip to the results</a>\n<header>\n"
       "<button type=\"button\" id=\"theme\" hidden>Dark</button>\n<h1>{}</h1>\n{}</header>\n{}<main id=\"main\">\n",
-      escaped(document.title), paragraph(document.summary), contents(document));
+      html_text(document.title), paragraph(document.summary), contents(document));
   for (const Section& section : document.sections) html += to_html(section);
   html += fmt::format(
       "</main>\n<footer><p>Made by spdnn {}. This page is self-contained and makes no network requests.</p>\n"
       "<details><summary>Licence of the chart library</summary><pre>{}</pre></details></footer>\n",
-      escaped(build_info().version), escaped(html::chart_licence()));
+      html_text(build_info().version), html_text(html::chart_licence()));
   html += fmt::format("<script type=\"application/json\" id=\"charts\">{}</script>\n", chart_data(document));
   html += fmt::format("<script id=\"library\">\n{}\n</script>\n<script>\n{}{}</script>\n</body>\n</html>\n",
                       html::chart_script(), html::table_script(), html::page_script());
