@@ -1,7 +1,7 @@
-# Reads sorted paths of source files and prints UNIT=FILE:FILE... for each unit: at most `most` files of a room (src/ROOM or
-# tests/ROOM), divided evenly. Files in `alone` (src/engines/cpu), which take most of a run's time, share units only with
-# files of their own directory, so that inlining there does not depend on other rooms. Files in `cold` share units only with
-# one another.
+# Reads sorted paths of source files and prints UNIT=FILE:FILE... for each unit: at most `most` files of a room src/ROOM and
+# `most_tests` of a room tests/ROOM, divided evenly. Files in `alone` share units only with files of their own directory:
+# src/engines/cpu takes most of a run's time, and inlining there should not depend on other rooms; src/io/models/tflite uses
+# names that src/io/models/onnx uses, too. Files in `cold` share units only with one another.
 function within(path, directories,    i, list, n) {
   n = split(directories, list, " ")
   for (i = 1; i <= n; i++)
@@ -10,18 +10,19 @@ function within(path, directories,    i, list, n) {
 }
 {
   room = $1 "/" $2
-  if (within($0, cold)) room = room "/cold"
   if (within($0, alone)) {
     room = $0
     sub("/[^/]*$", "", room)
   }
+  if (within($0, cold)) room = room "/cold"
   if (!(room in count)) rooms[++n] = room
   files[room, ++count[room]] = $0
 }
 END {
   for (r = 1; r <= n; r++) {
     room = rooms[r]
-    units = int((count[room] + most - 1) / most)
+    limit = room ~ /^tests/ ? most_tests : most
+    units = int((count[room] + limit - 1) / limit)
     for (u = 1; u <= units; u++) {
       line = room "/" u "="
       first = int((u - 1) * count[room] / units) + 1
