@@ -15,6 +15,8 @@ CXXFLAGS := -std=c++20 -fPIC -fno-semantic-interposition -fopenmp -ffp-contract=
 CXXFLAGS_release := -O3
 CXXFLAGS_debug   := -O0 -g
 CXXFLAGS_asan    := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+# GCC collects garbage first at 500 MB, which takes a tenth less time and 150 MB more memory.
+CXXFLAGS += $(if $(findstring clang,$(CXX)),,--param ggc-min-heapsize=500000)
 CXXFLAGS += $(or $(CXXFLAGS_$(BUILD)),$(error BUILD=$(BUILD): expected release, debug or asan))
 # A portable program links these statically; see make/portable.mk.
 LDLIBS   := -lboost_program_options -lfmt -lmd -lz -lxxhash
