@@ -87,7 +87,7 @@ struct Activation {
   float beta = 0;
   float low = 0;
   float high = 0;
-  std::vector<float> alphas;  ///< of prelu: one per channel, or one
+  std::vector<float> alphas{};  ///< of prelu: one per channel, or one
 };
 
 /// Of two values, element by element; axes of length 1 are repeated as needed (NumPy's broadcasting).

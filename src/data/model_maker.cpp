@@ -74,11 +74,7 @@ ValueId ModelMaker::batch_norm(const std::string& name, ValueId x, double scale)
 }
 
 ValueId ModelMaker::activation(const std::string& name, ValueId x, Activation::Kind kind, float alpha, float beta) {
-  Activation made;
-  made.kind = kind;
-  made.alpha = alpha;
-  made.beta = beta;
-  return add(name, std::move(made), {x});
+  return add(name, Activation{.kind = kind, .alpha = alpha, .beta = beta}, {x});
 }
 
 ValueId ModelMaker::flatten(const std::string& name, ValueId x) {

@@ -90,8 +90,7 @@ class Finder {
 
 Index fuse_hard_swish(Model& model) {
   const Finder finder(model);
-  Activation hard_swish;
-  hard_swish.kind = Activation::Kind::hard_swish;
+  const Activation hard_swish{.kind = Activation::Kind::hard_swish};
   Index made = 0;
   for (Node& node : model.nodes) {
     const auto argument = finder.argument(node.output);

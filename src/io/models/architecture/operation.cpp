@@ -13,26 +13,6 @@ namespace {
 
 using Kind = Activation::Kind;
 
-Activation activation(Kind kind) {
-  Activation made;
-  made.kind = kind;
-  return made;
-}
-
-Activation clip(float low, float high) {
-  Activation made = activation(Kind::clip);
-  made.low = low;
-  made.high = high;
-  return made;
-}
-
-Activation sloped(Kind kind, float alpha, float beta = 0) {
-  Activation made = activation(kind);
-  made.alpha = alpha;
-  made.beta = beta;
-  return made;
-}
-
 Operation pool(ArchitectureNode& node, const Shape& input) {
   const Index dims = dims_of(node, input.size() == 3 ? 1 : 2);
   Pool made;
@@ -80,15 +60,18 @@ std::optional<Operation> activation_of(ArchitectureNode& node) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   constexpr float kHighOfRelu6 = 6;
   const std::string& op = node.op();
-  if (op == "relu") return activation(Kind::relu);
-  if (op == "relu6") return clip(0, kHighOfRelu6);
-  if (op == "clip") return clip(node.number("low", -kInfinity), node.number("high", kInfinity));
-  if (op == "leaky_relu") return sloped(Kind::leaky_relu, node.number("alpha"));
-  if (op == "sigmoid") return activation(Kind::sigmoid);
-  if (op == "tanh") return activation(Kind::tanh);
-  if (op == "hard_sigmoid") return sloped(Kind::hard_sigmoid, node.number("alpha"), node.number("beta"));
-  if (op == "hard_swish") return activation(Kind::hard_swish);
-  if (op == "identity") return activation(Kind::identity);
+  if (op == "relu") return Activation{};
+  if (op == "relu6") return Activation{.kind = Kind::clip, .high = kHighOfRelu6};
+  if (op == "clip")
+    return Activation{
+        .kind = Kind::clip, .low = node.number("low", -kInfinity), .high = node.number("high", kInfinity)};
+  if (op == "leaky_relu") return Activation{.kind = Kind::leaky_relu, .alpha = node.number("alpha")};
+  if (op == "sigmoid") return Activation{.kind = Kind::sigmoid};
+  if (op == "tanh") return Activation{.kind = Kind::tanh};
+  if (op == "hard_sigmoid")
+    return Activation{.kind = Kind::hard_sigmoid, .alpha = node.number("alpha"), .beta = node.number("beta")};
+  if (op == "hard_swish") return Activation{.kind = Kind::hard_swish};
+  if (op == "identity") return Activation{.kind = Kind::identity};
   return std::nullopt;
 }
 

@@ -209,10 +209,7 @@ class ArchitectureReader {
   }
 
   Operation prelu(ArchitectureNode& node) const {
-    Activation made;
-    made.kind = Activation::Kind::prelu;
-    made.alphas = numbers(node, ".weight", {node.count("channels", 1)});
-    return made;
+    return Activation{.kind = Activation::Kind::prelu, .alphas = numbers(node, ".weight", {node.count("channels", 1)})};
   }
 
   std::vector<float> numbers(const ArchitectureNode& node, const char* suffix, const Shape& shape) const {

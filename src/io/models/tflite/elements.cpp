@@ -24,11 +24,7 @@ void read_activation(OperatorReader& op, const Activation& activation) {
   op.set_output(op.add(activation, {op.value(0)}));
 }
 
-void read_activation(OperatorReader& op, Activation::Kind kind) {
-  Activation activation;
-  activation.kind = kind;
-  read_activation(op, activation);
-}
+void read_activation(OperatorReader& op, Activation::Kind kind) { read_activation(op, Activation{.kind = kind}); }
 
 }  // namespace
 
@@ -49,10 +45,7 @@ void read_prelu(OperatorReader& op) {
   if (per_channel && (static_cast<Offset>(slopes.shape.back()) != slopes.size() || (rank != 2 && rank != 4)))
     op.fail_input(1, fmt::format("slopes of shape {} are not supported, only one number or one per channel of images",
                                  shape_text(slopes.shape)));
-  Activation prelu;
-  prelu.kind = Activation::Kind::prelu;
-  prelu.alphas.assign(slopes.values.begin(), slopes.values.end());
-  read_activation(op, prelu);
+  read_activation(op, {.kind = Activation::Kind::prelu, .alphas = {slopes.values.begin(), slopes.values.end()}});
 }
 
 void read_softmax(OperatorReader& op) {

@@ -63,8 +63,7 @@ void Graph::add_output(TensorId id) {
   if (shape(value).size() == kImageAxes) {
     value = add_node(model_, where(id), name(id), name(id), to_channels_last(), {value});
   } else if (among(model_.inputs) || among(model_.outputs)) {
-    Activation same;
-    same.kind = Activation::Kind::identity;
+    const Activation same{.kind = Activation::Kind::identity};
     value = add_node(model_, where(id), name(id), name(id), same, {value});
   }
   model_.outputs.push_back(value);

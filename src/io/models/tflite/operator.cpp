@@ -118,12 +118,6 @@ void OperatorReader::set_output(ValueId value, tflite::FusedActivation fused) {
   graph_.set(output(), value);
 }
 
-Activation clip(float low, float high) {
-  Activation activation;
-  activation.kind = Activation::Kind::clip;
-  activation.low = low;
-  activation.high = high;
-  return activation;
-}
+Activation clip(float low, float high) { return {.kind = Activation::Kind::clip, .low = low, .high = high}; }
 
 }  // namespace spdnn::tflite_reader

@@ -13,7 +13,7 @@ namespace spdnn {
 /// model's only input: it fills in open axes other than the batch, or replaces the file's batch size on axis 0 by
 /// kBatchExtent or another number. All shapes of the result are known; zero weights are dropped from its matrices.
 ///
-/// Supports FLOAT32 models with weights of FLOAT32 or FLOAT16 and the operators of tflite/operators.cpp. Throws
+/// Supports FLOAT32 models with weights of FLOAT32 or FLOAT16 and the operators of tflite/operators.def. Throws
 /// DataError, naming the file and the operator or tensor, if the file is malformed or asks for something that Model
 /// cannot express; UsageError if `shape` does not fit the file.
 Model read_tflite(const std::filesystem::path& path, const std::optional<Shape>& shape = std::nullopt);

@@ -16,21 +16,13 @@ namespace {
 constexpr float kLowest = std::numeric_limits<float>::lowest();
 constexpr float kHighest = std::numeric_limits<float>::max();
 
-Activation of_kind(Activation::Kind kind) {
-  Activation activation;
-  activation.kind = kind;
-  return activation;
-}
-
+/// Crossed bounds: all elements become the upper bound.
 Activation clip_of(float low, float high) {
-  Activation clip = of_kind(Activation::Kind::clip);
-  clip.low = std::min(low, high);  // crossed bounds: all elements become the upper bound
-  clip.high = high;
-  return clip;
+  return {.kind = Activation::Kind::clip, .low = std::min(low, high), .high = high};
 }
 
 void activate(NodeReader& node, Activation activation) { node.set_output(std::move(activation), {node.value(0)}); }
-void activate(NodeReader& node, Activation::Kind kind) { activate(node, of_kind(kind)); }
+void activate(NodeReader& node, Activation::Kind kind) { activate(node, Activation{.kind = kind}); }
 
 std::vector<float> per_channel(NodeReader& node, std::size_t i, Extent channels) {
   const std::span<const float> numbers = node.floats(i);
@@ -100,16 +92,13 @@ void read_clip(NodeReader& node) {
 }
 
 void read_leaky_relu(NodeReader& node) {
-  Activation leaky = of_kind(Activation::Kind::leaky_relu);
-  leaky.alpha = node.real("alpha", 0.01F);
-  activate(node, leaky);
+  activate(node, {.kind = Activation::Kind::leaky_relu, .alpha = node.real("alpha", 0.01F)});
 }
 
 void read_hard_sigmoid(NodeReader& node) {
-  Activation sigmoid = of_kind(Activation::Kind::hard_sigmoid);
-  sigmoid.alpha = node.real("alpha", 0.2F);
-  sigmoid.beta = node.real("beta", 0.5F);
-  activate(node, sigmoid);
+  activate(
+      node,
+      {.kind = Activation::Kind::hard_sigmoid, .alpha = node.real("alpha", 0.2F), .beta = node.real("beta", 0.5F)});
 }
 
 void read_prelu(NodeReader& node) {
@@ -120,13 +109,11 @@ void read_prelu(NodeReader& node) {
   if (node.constant_or_null(1) != nullptr && shape.size() >= 2 && (listed || by_channel(slope, shape))) {
     const std::span<const float> alphas = node.floats(1);
     node.graph().budget().take(alphas.size_bytes());
-    Activation prelu = of_kind(Activation::Kind::prelu);
-    prelu.alphas.assign(alphas.begin(), alphas.end());
-    return activate(node, std::move(prelu));
+    return activate(node, {.kind = Activation::Kind::prelu, .alphas = {alphas.begin(), alphas.end()}});
   }
   // Uses max(0, x) + slope min(0, x), where one term is always zero.
   const ValueId x = node.value(0);
-  const ValueId above = node.add(of_kind(Activation::Kind::relu), {x});
+  const ValueId above = node.add(Activation{}, {x});
   const ValueId below = node.add(clip_of(kLowest, 0), {x});
   const ValueId product = node.add(Elementwise{Elementwise::Kind::multiply}, {below, node.value(1)});
   const ValueId sum = node.add(Elementwise{Elementwise::Kind::add}, {above, product});

@@ -47,8 +47,7 @@ void Graph::add_output(const std::string& name) {
   const auto among = [&](const std::vector<ValueId>& ids) { return std::count(ids.begin(), ids.end(), value) > 0; };
   if (among(model_.inputs) || among(model_.outputs) || model_.values[value].constant) {
     const std::string where = fmt::format("{}: output '{}'", file_, name);
-    Activation same;
-    same.kind = Activation::Kind::identity;
+    const Activation same{.kind = Activation::Kind::identity};
     value = add_node(model_, where, name, name, same, {value});
   }
   model_.outputs.push_back(value);
