@@ -13,10 +13,10 @@ namespace spdnn {
 struct CsrMatrix {
   Index rows = 0;
   Index cols = 0;
-  Array<Offset> offsets;  ///< rows + 1, ascending, from 0 to the number of entries
-  Array<Index> indices;   ///< column of each entry, below cols
-  Array<float> values;    ///< value of each entry, or empty
-  float value = 1.0F;     ///< value of every entry where `values` is empty
+  Array<Offset> offsets{};  ///< rows + 1, ascending, from 0 to the number of entries
+  Array<Index> indices{};   ///< column of each entry, below cols
+  Array<float> values{};    ///< value of each entry, or empty
+  float value = 1.0F;       ///< value of every entry where `values` is empty
 
   Offset entries() const { return indices.size(); }
   bool uniform() const { return values.empty(); }

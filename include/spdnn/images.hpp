@@ -14,7 +14,7 @@ namespace spdnn {
 struct BitMatrix {
   Index rows = 0;
   Index cols = 0;
-  Array<std::uint64_t> words;  ///< rows x words_per_row()
+  Array<std::uint64_t> words{};  ///< rows x words_per_row()
 
   std::size_t words_per_row() const { return (std::size_t{cols} + 63) / 64; }
   const std::uint64_t* row(Index i) const { return words.data() + i * words_per_row(); }

@@ -33,7 +33,7 @@ struct Convolution {
   Weights weights;
   std::vector<float> bias;  ///< one per output channel, or empty
   Index groups = 1;
-  Window window;
+  Window window{};
 };
 
 /// The filters with their zeros, as dense libraries and files have them: output channels x input channels of a group x
@@ -59,7 +59,7 @@ struct BatchNorm {
 struct Pool {
   enum class Kind { max, average };
   Kind kind = Kind::max;
-  Window window;
+  Window window{};
   bool round_up = false;       ///< output extents are rounded up: windows may begin in the image and end outside
   bool count_padding = false;  ///< a mean counts the padding (Window's, not the places that rounding up adds) as zeros
 };

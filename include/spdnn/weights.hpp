@@ -28,11 +28,11 @@ struct TypedMatrix {
   Index rows = 0;
   Index cols = 0;
   Pattern pattern = Pattern::dense;
-  Index taps = 1;              ///< of two_of_four
-  Array<Offset> offsets;       ///< of csr
-  Array<Index> indices;        ///< of csr: ascend in each row
-  Array<std::uint8_t> places;  ///< of two_of_four
-  Values values;
+  Index taps = 1;                ///< of two_of_four
+  Array<Offset> offsets{};       ///< of csr
+  Array<Index> indices{};        ///< of csr: ascend in each row
+  Array<std::uint8_t> places{};  ///< of two_of_four
+  Values values{};
 
   Index inputs() const { return taps == 0 ? 0 : cols / taps; }
   /// Of four inputs each, in a row at one tap.

@@ -18,9 +18,7 @@ namespace {
 /// In every image, about half of the pixels are set.
 ImageSet random_images(Index images, Index neurons) {
   std::mt19937_64 random(1);
-  BitMatrix bits;
-  bits.rows = images;
-  bits.cols = neurons;
+  BitMatrix bits{.rows = images, .cols = neurons};
   std::vector<std::uint64_t> words(bits.words_per_row() * images);
   for (std::uint64_t& word : words) word = random();
   const std::uint64_t last = neurons % 64 == 0 ? ~std::uint64_t{0} : (std::uint64_t{1} << neurons % 64) - 1;
@@ -31,10 +29,7 @@ ImageSet random_images(Index images, Index neurons) {
 
 /// Bias 0 and a mean weight of 2 / degree: images stay alive through all layers.
 Plan make_layers(const LayerBench& bench) {
-  FamilyOptions family;
-  family.neurons = bench.neurons;
-  family.layers = bench.layers;
-  family.degree = bench.degree;
+  FamilyOptions family{.neurons = bench.neurons, .layers = bench.layers, .degree = bench.degree};
   const double mean = 2.0 / bench.degree;
   if (bench.distinct) family.law = WeightLaw{WeightLaw::Kind::normal, mean, mean / 4};
   return make_plan(generate_random(family), parse_passes("dead"));

@@ -158,9 +158,7 @@ ImageSet generate_digit_images(Index neurons, Index images, std::uint64_t seed) 
   const auto side = static_cast<Index>(std::lround(std::sqrt(static_cast<double>(neurons))));
   if (neurons == 0 || std::uint64_t{side} * side != neurons)
     throw UsageError(fmt::format("digits are square images: {} neurons is not a square number", neurons));
-  BitMatrix result;
-  result.rows = images;
-  result.cols = neurons;
+  BitMatrix result{.rows = images, .cols = neurons};
   const std::size_t width = result.words_per_row();
   std::vector<std::uint64_t> words(width * images);
   const auto pieces = static_cast<std::size_t>(host_threads()) * 16;

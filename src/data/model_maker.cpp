@@ -65,11 +65,10 @@ ValueId ModelMaker::linear(const std::string& name, ValueId x, Index outputs) {
 
 ValueId ModelMaker::batch_norm(const std::string& name, ValueId x, double scale) {
   const Index size = channels(x);
-  BatchNorm made;
-  made.scale = numbers(size, 0.75 * scale, 1.25 * scale);
-  made.shift = numbers(size, -0.25 * scale, 0.25 * scale);
-  made.mean = numbers(size, -0.25, 0.25);
-  made.variance = numbers(size, 0.75, 1.25);
+  BatchNorm made{.scale = numbers(size, 0.75 * scale, 1.25 * scale),
+                 .shift = numbers(size, -0.25 * scale, 0.25 * scale),
+                 .mean = numbers(size, -0.25, 0.25),
+                 .variance = numbers(size, 0.75, 1.25)};
   return add(name, std::move(made), {x});
 }
 

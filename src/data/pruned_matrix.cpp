@@ -117,13 +117,11 @@ CsrMatrix make_pruned_matrix(const PrunedMatrix& wanted) {
                       }
                     }
                   });
-  CsrMatrix matrix;
-  matrix.rows = wanted.rows;
-  matrix.cols = wanted.cols;
-  matrix.offsets = std::move(offsets);
-  matrix.indices = Array<Index>(indices, entries);
-  matrix.values = Array<float>(values, entries);
-  return matrix;
+  return CsrMatrix{.rows = wanted.rows,
+                   .cols = wanted.cols,
+                   .offsets = std::move(offsets),
+                   .indices = Array<Index>(indices, entries),
+                   .values = Array<float>(values, entries)};
 }
 
 }  // namespace spdnn

@@ -89,9 +89,7 @@ class Maker {
 
   ValueId resizes(ValueId x) {
     const std::array<Extent, 2> size = size_of(maker_, x);
-    Resize nearest;
-    nearest.size = {2 * size[0], 2 * size[1]};
-    nearest.scale = {2, 2};
+    Resize nearest{.size = {2 * size[0], 2 * size[1]}, .scale = {2, 2}};
     const ValueId doubled = maker_.add("nearest", nearest, {x});
     Resize linear;
     linear.kind = Resize::Kind::linear;

@@ -27,12 +27,11 @@ bool has_repeats(const CsrMatrix& rows) {
 }  // namespace
 
 ImageFacts facts_of(const ImageSet& images) {
-  ImageFacts facts;
-  facts.images = images.images();
-  facts.neurons = images.neurons();
-  facts.bytes = images.bytes();
-  facts.bits = images.is_bits();
-  facts.largest = 1;
+  ImageFacts facts{.images = images.images(),
+                   .neurons = images.neurons(),
+                   .bytes = images.bytes(),
+                   .bits = images.is_bits(),
+                   .largest = 1};
   if (facts.bits) return facts;
   const CsrMatrix& rows = images.sparse();
   facts.binary = images.binary();

@@ -28,13 +28,11 @@ void CsrMatrix::validate() const {
 
 CsrMatrix make_csr(Index rows, Index cols, std::vector<Offset> offsets, std::vector<Index> indices,
                    std::vector<float> values) {
-  CsrMatrix matrix;
-  matrix.rows = rows;
-  matrix.cols = cols;
-  matrix.offsets = Array<Offset>(std::move(offsets));
-  matrix.indices = Array<Index>(std::move(indices));
-  matrix.values = Array<float>(std::move(values));
-  return matrix;
+  return CsrMatrix{.rows = rows,
+                   .cols = cols,
+                   .offsets = Array<Offset>(std::move(offsets)),
+                   .indices = Array<Index>(std::move(indices)),
+                   .values = Array<float>(std::move(values))};
 }
 
 std::vector<float> dense_rows(const CsrMatrix& matrix, Index first, Index last) {
@@ -60,11 +58,10 @@ CsrMatrix transpose(const CsrMatrix& matrix) {
       if (!matrix.uniform()) values[static_cast<std::ptrdiff_t>(slot)] = matrix.values[k];
     }
   }
-  CsrMatrix result;
-  result.rows = matrix.cols;
-  result.cols = matrix.rows;
-  result.offsets = Array<Offset>(std::move(offsets));
-  result.indices = Array<Index>(indices, matrix.entries());
+  CsrMatrix result{.rows = matrix.cols,
+                   .cols = matrix.rows,
+                   .offsets = Array<Offset>(std::move(offsets)),
+                   .indices = Array<Index>(indices, matrix.entries())};
   if (!matrix.uniform()) result.values = Array<float>(values, matrix.values.size());
   result.value = matrix.value;
   return result;

@@ -106,21 +106,17 @@ CsrMatrix ImageSet::to_csr() const {
       }
     }
   });
-  CsrMatrix result;
-  result.rows = matrix.rows;
-  result.cols = matrix.cols;
-  result.offsets = Array<Offset>(std::move(offsets));
-  result.indices = Array<Index>(indices, entries);
-  return result;
+  return CsrMatrix{.rows = matrix.rows,
+                   .cols = matrix.cols,
+                   .offsets = Array<Offset>(std::move(offsets)),
+                   .indices = Array<Index>(indices, entries)};
 }
 
 BitMatrix ImageSet::to_bits() const {
   if (is_bits()) return bits();
   const CsrMatrix& matrix = sparse();
   if (!all_ones(matrix)) throw std::invalid_argument("images with values other than 1 do not fit into bits");
-  BitMatrix result;
-  result.rows = matrix.rows;
-  result.cols = matrix.cols;
+  BitMatrix result{.rows = matrix.rows, .cols = matrix.cols};
   const std::size_t width = result.words_per_row();
   const auto words = allocate<std::uint64_t>(width * matrix.rows);
   parallel_ranges(matrix.rows, static_cast<std::size_t>(host_threads()), [&](auto, auto begin, auto end) {

@@ -51,7 +51,7 @@ class LayerStream {
 
 /// A network whose layers are not in memory.
 struct NetworkStream {
-  std::shared_ptr<const LayerStream> layers;
+  std::shared_ptr<const LayerStream> layers{};
   BiasRule bias_rule = BiasRule::non_zeros;
   std::optional<double> cap{};
   std::uint64_t digest = 0;  ///< as the file has it; 0: not known

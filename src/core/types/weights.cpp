@@ -115,10 +115,7 @@ void encode_groups(const CsrMatrix& from, TypedMatrix& to, Encoder& encoder) {
 }  // namespace
 
 TypedMatrix typed_matrix(const CsrMatrix& matrix, Pattern pattern, DataType type, Index taps) {
-  TypedMatrix made;
-  made.rows = matrix.rows;
-  made.cols = matrix.cols;
-  made.pattern = pattern;
+  TypedMatrix made{.rows = matrix.rows, .cols = matrix.cols, .pattern = pattern};
   if (pattern == Pattern::two_of_four) made.taps = taps;
   if (pattern == Pattern::csr) {
     made.offsets = matrix.offsets;

@@ -120,11 +120,9 @@ std::size_t official_network_bytes(Index neurons, Index layers) {
 
 NetworkStream stream_official_network(Index neurons, Index layers) {
   const OfficialProblem problem = known_problem(neurons);
-  NetworkStream network;
-  network.layers = std::make_shared<const OfficialLayers>(neurons, layers, problem.bias);
-  network.cap = kOfficialCap;
-  network.digest = official_network_digest(neurons, layers).value_or(0);
-  return network;
+  return NetworkStream{.layers = std::make_shared<const OfficialLayers>(neurons, layers, problem.bias),
+                       .cap = kOfficialCap,
+                       .digest = official_network_digest(neurons, layers).value_or(0)};
 }
 
 Network generate_official_network(Index neurons, Index layers, const ProgressCallback& progress) {

@@ -220,9 +220,7 @@ BitMatrix enlarge_and_threshold(std::span<const std::uint8_t> pixels, Index imag
     throw std::invalid_argument("the side must be 32 or a multiple of 64");
   if (images == 0 || pixels.size() != std::size_t{images} * kMnistSide * kMnistSide)
     throw std::invalid_argument("expected one or more images of 28 x 28 bytes");
-  BitMatrix result;
-  result.rows = images;
-  result.cols = narrow<Index>(std::size_t{side} * side);
+  BitMatrix result{.rows = images, .cols = narrow<Index>(std::size_t{side} * side)};
   Enlargement enlargement(pixels, images, side, progress);
   const double largest = enlargement.largest_square();
   std::vector<std::uint64_t> words(result.words_per_row() * images);

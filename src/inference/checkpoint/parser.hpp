@@ -113,13 +113,12 @@ class CheckpointParser {
     return all;
   }
   Outcome outcome(const Json& json, Index images) const {
-    Outcome known;
-    known.categories = ascending(at(json, "categories"), "categories", images);
-    known.alive = counts(at(json, "alive"), "alive", true);
-    known.active = counts(at(json, "active"), "active", false);
-    known.saturated = static_cast<std::int64_t>(number(at(json, "saturated"), "saturated", kMaxIndex));
-    known.identical = static_cast<std::int64_t>(number(at(json, "identical"), "identical", kMaxIndex));
-    known.borderline = ascending(at(json, "borderline"), "borderline", images);
+    Outcome known{.categories = ascending(at(json, "categories"), "categories", images),
+                  .alive = counts(at(json, "alive"), "alive", true),
+                  .active = counts(at(json, "active"), "active", false),
+                  .saturated = static_cast<std::int64_t>(number(at(json, "saturated"), "saturated", kMaxIndex)),
+                  .identical = static_cast<std::int64_t>(number(at(json, "identical"), "identical", kMaxIndex)),
+                  .borderline = ascending(at(json, "borderline"), "borderline", images)};
     for (const Json& one : list(at(json, "overflow"), "overflow")) {
       if (list(one, "overflow").size() != 2 || images == 0 || depth_ == 0) fail("overflow: expected image and layer");
       known.overflow.push_back({static_cast<Index>(number(one[0], "overflow", images - 1)),
@@ -131,9 +130,8 @@ class CheckpointParser {
     std::vector<Work> all;
     std::vector<bool> seen(images, false);
     for (const Json& piece : list(json, "left")) {
-      Work work;
-      work.layer = static_cast<Index>(number(at(piece, "layer"), "layer", depth_ == 0 ? 0 : depth_ - 1));
-      work.ids = ids(at(piece, "images"), images);
+      Work work{.layer = static_cast<Index>(number(at(piece, "layer"), "layer", depth_ == 0 ? 0 : depth_ - 1)),
+                .ids = ids(at(piece, "images"), images)};
       for (const Index id : work.ids) {
         if (seen[id]) fail("images: an image comes twice");
         seen[id] = true;

@@ -19,10 +19,9 @@ StoredProgram compiled_program(const Model& model, const EngineSettings& setting
   Model rewritten = model;
   rewritten.program.reset();
   rewrite(rewritten, kAllRewrites);
-  ModelEngineOptions options;
-  options.threads = host_threads(settings.threads);
-  options.host_memory = settings.host_memory;
-  options.epilogues = kAllRewrites.epilogues;
+  ModelEngineOptions options{.threads = host_threads(settings.threads),
+                             .host_memory = settings.host_memory,
+                             .epilogues = kAllRewrites.epilogues};
   const Index most = fixed_batch(rewritten).value_or(kMaxIndex);
   options.batch = wanted_batch(settings, rewritten, most);
   const ModelEngineChoice choice = choose_model_engine(settings, rewritten, options);

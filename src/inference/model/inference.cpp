@@ -229,12 +229,11 @@ class ModelInference::Steps : public InferenceSteps<ModelSpec, ModelReport> {
   }
 
   ModelEngineOptions engine_options(const ModelSpec& spec) const {
-    ModelEngineOptions options;
-    options.threads = spec_.threads;
-    options.device = start_.device();
-    options.host_memory = memory_for_engine();
-    options.epilogues = spec.rewrites.epilogues;
-    options.profile = spec.profile;
+    ModelEngineOptions options{.threads = spec_.threads,
+                               .device = start_.device(),
+                               .host_memory = memory_for_engine(),
+                               .epilogues = spec.rewrites.epilogues,
+                               .profile = spec.profile};
     options.cancelled = spec_.cancelled;
     return options;
   }

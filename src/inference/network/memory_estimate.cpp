@@ -81,11 +81,10 @@ std::size_t MemoryEstimate::host_peak() const {
 
 MemoryEstimate estimate_memory(const std::string& path, const Network& network, const Plan& plan,
                                const Variant& variant, const EngineOptions& options, Index images) {
-  MemoryEstimate estimate;
-  estimate.program = kProgramBytes;
-  estimate.reading = reading_bytes(path, network);
-  estimate.network = network.bytes();
-  estimate.planning = planning_bytes(network);
+  MemoryEstimate estimate{.program = kProgramBytes,
+                          .reading = reading_bytes(path, network),
+                          .network = network.bytes(),
+                          .planning = planning_bytes(network)};
   for (std::size_t k = 0; k < plan.layers.size(); ++k)
     estimate.shared += bytes_shared(plan.layers[k], network.layers[k]);
   estimate.plan = plan.bytes() - estimate.shared;

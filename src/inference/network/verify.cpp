@@ -81,10 +81,7 @@ std::string why_empty(const CheckedRun& problem) {
 }  // namespace
 
 Truth read_truth(const TruthSpec& spec, FileNotes* notes) {
-  Truth truth;
-  truth.source = spec.list ? "the given list" : spec.path;
-  truth.sample = spec.sample;
-  truth.everything = spec.everything;
+  Truth truth{.source = spec.list ? "the given list" : spec.path, .sample = spec.sample, .everything = spec.everything};
   if (!spec.path.empty() && spec.list) throw UsageError("truth", "give either a file or a list");
   if (!spec.path.empty()) truth.list = read_categories(spec.path, notes);
   if (spec.list) truth.list = spec.list;

@@ -15,8 +15,8 @@ namespace spdnn {
 
 /// The truth for the categories. It is determined, and its file is read, before any long work.
 struct Truth {
-  std::optional<Categories> list;
-  std::string source;       ///< the list's path
+  std::optional<Categories> list{};
+  std::string source{};     ///< the list's path
   Index sample = 0;         ///< number of images to recompute
   bool everything = false;  ///< recompute all images
   bool wanted() const { return sample > 0 || everything; }

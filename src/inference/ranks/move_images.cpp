@@ -114,10 +114,7 @@ class Collected {
   }
   ImageSet images() && {
     if (form_.bits) {
-      BitMatrix bits;
-      bits.rows = images_;
-      bits.cols = form_.neurons;
-      bits.words = Array<std::uint64_t>(words_, images_ * width());
+      BitMatrix bits{.rows = images_, .cols = form_.neurons, .words = Array<std::uint64_t>(words_, images_ * width())};
       return {bits};
     }
     CsrMatrix rows = make_csr(images_, form_.neurons, std::move(offsets_), std::move(columns_), std::move(values_));

@@ -107,10 +107,7 @@ void NodeImages::copy_bits(Communicator& ranks, const ImageSet& mine) {
   for (Index row = 0; row < mine.images(); ++row)
     std::copy_n(mine.bits().row(row), width, words + places_[row] * width);
   ranks.all(true, Group::node);
-  BitMatrix bits;
-  bits.rows = all_.images;
-  bits.cols = all_.neurons;
-  bits.words = {{memory_.hold(), words}, all_.images * width};
+  BitMatrix bits{.rows = all_.images, .cols = all_.neurons, .words = {{memory_.hold(), words}, all_.images * width}};
   images_ = {std::move(bits)};
 }
 
@@ -134,11 +131,10 @@ void NodeImages::copy_rows(Communicator& ranks, const ImageSet& mine) {
       values[begin + k] = own.entry_value(own.offsets[row] + k);
   }
   ranks.all(true, Group::node);
-  CsrMatrix rows;
-  rows.rows = all_.images;
-  rows.cols = all_.neurons;
-  rows.offsets = {{memory_.hold(), offsets}, std::size_t{all_.images} + 1};
-  rows.indices = {{memory_.hold(), columns}, all_.entries};
+  CsrMatrix rows{.rows = all_.images,
+                 .cols = all_.neurons,
+                 .offsets = {{memory_.hold(), offsets}, std::size_t{all_.images} + 1},
+                 .indices = {{memory_.hold(), columns}, all_.entries}};
   if (all_.uniform)
     rows.value = all_.value;
   else

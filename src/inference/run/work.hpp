@@ -15,7 +15,7 @@ namespace spdnn {
 struct Work {
   Index layer = 0;
   std::vector<Index> ids;  ///< of the images, in the whole run; empty: 0, 1, 2, ...
-  ImageSet images;         ///< images x stored neurons that enter `layer`
+  ImageSet images{};       ///< images x stored neurons that enter `layer`
   /// Of images that several ranks have, and of which each takes some; null: they are this rank's alone.
   std::shared_ptr<BatchSource> batches = nullptr;
 

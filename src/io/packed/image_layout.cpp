@@ -27,9 +27,7 @@ void add_array(const PackedFile& file, PackedImageLayout& layout, std::uint32_t 
 }
 
 ImageSet bit_images(const PackedImageLayout& layout, std::span<const Index> ids, const RawElements& words) {
-  BitMatrix bits;
-  bits.rows = static_cast<Index>(ids.size());
-  bits.cols = layout.neurons;
+  BitMatrix bits{.rows = static_cast<Index>(ids.size()), .cols = layout.neurons};
   const std::size_t count = ids.size() * words_per_image(layout);
   std::shared_ptr<std::byte> memory = words.bytes;
   if (words.size < count * sizeof(std::uint64_t)) {
@@ -94,10 +92,8 @@ PackedImageLayout read_image_layout(const PackedFile& file) {
   const packed::MatrixRecord& matrix = record.sparse;
   if (matrix.rows > kMaxIndex || matrix.cols > kMaxIndex || matrix.cols == 0)
     file.fail("is corrupted: more than 2^31-1 images or neurons, or no neurons");
-  PackedImageLayout layout;
-  layout.images = matrix.rows;
-  layout.neurons = matrix.cols;
-  layout.table_checksum = file.header().table_checksum;
+  PackedImageLayout layout{
+      .images = matrix.rows, .neurons = matrix.cols, .table_checksum = file.header().table_checksum};
   layout.bits = record.bits != kNone;
   if (layout.bits) {
     add_array(file, layout, record.bits, sizeof(std::uint64_t));
@@ -116,10 +112,7 @@ PackedImageLayout read_image_layout(const PackedFile& file) {
 ImageSet images_of_elements(const PackedImageLayout& layout, std::span<const Index> ids,
                             std::vector<RawElements> elements) {
   if (layout.bits) return bit_images(layout, ids, elements.front());
-  CsrMatrix rows;
-  rows.rows = static_cast<Index>(ids.size());
-  rows.cols = layout.neurons;
-  rows.value = layout.value;
+  CsrMatrix rows{.rows = static_cast<Index>(ids.size()), .cols = layout.neurons, .value = layout.value};
   std::vector<Offset> offsets{0};
   for (const Index id : ids) offsets.push_back(offsets.back() + layout.begin(id + 1) - layout.begin(id));
   rows.offsets = Array<Offset>(std::move(offsets));

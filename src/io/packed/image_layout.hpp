@@ -21,10 +21,10 @@ struct PackedImageLayout {
 
   Index images = 0;
   Index neurons = 0;
-  std::vector<Elements> arrays;      ///< empty if no image has an entry
+  std::vector<Elements> arrays{};    ///< empty if no image has an entry
   bool bits = false;                 ///< the array holds words of bits, the same number per image
-  Array<Offset> offsets;             ///< images + 1 entries: the first element of each image; empty for bits
-  std::vector<float> palette;        ///< used if values are palette indices
+  Array<Offset> offsets{};           ///< images + 1 entries: the first element of each image; empty for bits
+  std::vector<float> palette{};      ///< used if values are palette indices
   float value = 1;                   ///< of every entry, if there is no array of values
   std::uint64_t table_checksum = 0;  ///< equal in two files only if all sections are equal
 

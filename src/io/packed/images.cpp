@@ -36,9 +36,7 @@ ImageSet padded(const ImageSet& set, Index images) {
 }
 
 BitMatrix load_bits(const PackedFile& file, SectionLoader& loader, const packed::ImagesRecord& record) {
-  BitMatrix bits;
-  bits.rows = record.sparse.rows;
-  bits.cols = record.sparse.cols;
+  BitMatrix bits{.rows = record.sparse.rows, .cols = record.sparse.cols};
   if (bits.rows > kMaxIndex || bits.cols > kMaxIndex) file.fail("is corrupted: more than 2^31-1 images or neurons");
   const std::size_t width = bits.words_per_row();
   const std::uint64_t padding = bits.cols % 64 == 0 ? 0 : ~std::uint64_t{0} << (bits.cols % 64);

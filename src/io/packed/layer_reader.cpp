@@ -129,10 +129,7 @@ void LayerReader::check_record(const MatrixRecord& record, const std::string& wh
 
 CsrMatrix LayerReader::matrix(const MatrixRecord& record, const std::string& where) {
   check_record(record, where);
-  CsrMatrix matrix;
-  matrix.rows = record.rows;
-  matrix.cols = record.cols;
-  matrix.offsets = offsets(record, where);
+  CsrMatrix matrix{.rows = record.rows, .cols = record.cols, .offsets = offsets(record, where)};
   const auto unordered = repeats_ == Repeats::refused ? std::make_shared<std::atomic<bool>>(false) : nullptr;
   matrix.indices = indices(record, where, matrix.offsets, unordered);
   if (unordered) suspects_.push_back({matrix, where, unordered});

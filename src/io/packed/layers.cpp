@@ -119,9 +119,7 @@ NetworkStream open_packed_network(const Path& path, const NetworkRequest& reques
 NetworkStream open_network(std::unique_ptr<const PackedFile> file, const NetworkRequest& request) {
   LayerReader reader(*file, LayerReader::Repeats::refused);
   LayerReader::Chain chain = network_records(*file, reader, request);
-  NetworkStream network;
-  network.bias_rule = chain.bias_rule;
-  network.cap = chain.cap;
+  NetworkStream network{.bias_rule = chain.bias_rule, .cap = chain.cap};
   const bool all = chain.layer_records.size() == file->header().layers;
   network.digest = all ? file->header().network_digest : 0;
   network.layers = std::make_shared<const PackedLayers>(std::move(file), std::move(chain));

@@ -21,10 +21,7 @@ double outputs_of_image(const Shape& shape) {
 }
 
 NodeWork work_of(const CsrMatrix& weights, const Shape& output) {
-  NodeWork work;
-  work.weights = Offset{weights.rows} * weights.cols;
-  work.nonzeros = weights.entries();
-  work.rows = weights.rows;
+  NodeWork work{.weights = Offset{weights.rows} * weights.cols, .nonzeros = weights.entries(), .rows = weights.rows};
   if (weights.rows == 0) return work;
   work.places = outputs_of_image(output) / weights.rows;
   work.least = weights.cols;

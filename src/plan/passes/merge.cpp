@@ -74,9 +74,7 @@ void merge_row(const std::vector<Term>& terms, std::vector<Term>& merged) {
 
 /// Closes the gaps between rows: row i of `loose` has only lengths[i] entries at the front of its room.
 CsrMatrix pack(const CsrMatrix& loose, const std::vector<Offset>& lengths) {
-  CsrMatrix packed;
-  packed.rows = loose.rows;
-  packed.cols = loose.cols;
+  CsrMatrix packed{.rows = loose.rows, .cols = loose.cols};
   std::vector<Offset> offsets(std::size_t{loose.rows} + 1, 0);
   std::partial_sum(lengths.begin(), lengths.end(), offsets.begin() + 1);
   const Offset entries = offsets.back();

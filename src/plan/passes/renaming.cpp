@@ -45,10 +45,7 @@ void copy_row(const CsrMatrix& matrix, Index row, const Array<Index>& map, Index
 
 CsrMatrix select_matrix(const CsrMatrix& matrix, std::span<const Index> rows, const Storage& inputs) {
   if (rows.size() == matrix.rows && inputs.identity()) return matrix;
-  CsrMatrix result;
-  result.rows = static_cast<Index>(rows.size());
-  result.cols = inputs.count;
-  result.value = matrix.value;
+  CsrMatrix result{.rows = static_cast<Index>(rows.size()), .cols = inputs.count, .value = matrix.value};
   result.offsets = selected_offsets(matrix, rows, inputs.map);
   const Offset entries = result.offsets.back();
   const auto indices = allocate<Index>(entries);
@@ -67,9 +64,7 @@ CsrMatrix select_matrix(const CsrMatrix& matrix, std::span<const Index> rows, co
 }  // namespace
 
 Layer select_rows(const Layer& layer, std::span<const Index> rows, const Storage& inputs) {
-  Layer result;
-  result.weights = select_matrix(layer.weights, rows, inputs);
-  result.bias = layer.bias;
+  Layer result{.weights = select_matrix(layer.weights, rows, inputs), .bias = layer.bias};
   if (!layer.bias.values.empty() && rows.size() != layer.outputs()) {
     std::vector<double> values(rows.size());
     std::transform(rows.begin(), rows.end(), values.begin(), [&](Index row) { return layer.bias.values[row]; });

@@ -84,9 +84,7 @@ void change_of(const Change& change, const Operands& at) {
 }  // namespace
 
 Offer change(const Change& change) {
-  Offer offer;
-  offer.inputs = {change.from};
-  offer.output = change.to;
+  Offer offer{.inputs = {change.from}, .output = change.to};
   const std::size_t bytes = program::bytes_of(change.from, change.shape) + program::bytes_of(change.to, change.shape);
   offer.seconds = 2 * program::pass_seconds(bytes, change.threads);
   const bool reads_halves = change.from.type == ElementType::bf16;

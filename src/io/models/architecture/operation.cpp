@@ -46,10 +46,9 @@ Operation pad(ArchitectureNode& node) {
 }
 
 Operation resize(ArchitectureNode& node) {
-  Resize made;
-  made.kind = static_cast<Resize::Kind>(node.choice("kind", kResizeKinds));
-  made.place = static_cast<Resize::Place>(node.choice("place", kResizePlaces));
-  made.rounding = static_cast<Resize::Rounding>(node.choice("rounding", kResizeRoundings));
+  Resize made{.kind = static_cast<Resize::Kind>(node.choice("kind", kResizeKinds)),
+              .place = static_cast<Resize::Place>(node.choice("place", kResizePlaces)),
+              .rounding = static_cast<Resize::Rounding>(node.choice("rounding", kResizeRoundings))};
   const std::array<Index, 2> size = node.pair("size", 2, 1, 1);
   made.size = {size[0], size[1]};
   made.scale = node.two_numbers("scale");

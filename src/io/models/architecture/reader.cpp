@@ -189,10 +189,7 @@ class ArchitectureReader {
   Operation linear(ArchitectureNode& node) const {
     const Index inputs = node.count("cin", 1);
     const Index outputs = node.count("cout", 1);
-    Linear made;
-    made.weights = weights(node, {outputs, inputs});
-    made.bias = bias(node, outputs);
-    return made;
+    return Linear{.weights = weights(node, {outputs, inputs}), .bias = bias(node, outputs)};
   }
 
   Operation batch_norm(ArchitectureNode& node) const {

@@ -154,10 +154,7 @@ class PackedWeights final : public StoredWeights {
     const auto list = [&]<class T>(std::uint32_t section, T) {
       return section == kNone ? std::vector<T>() : loader.now<T>(section, bytes_in(section, sizeof(T)));
     };
-    TypedMatrix made;
-    made.rows = record.rows;
-    made.cols = record.cols;
-    made.taps = record.taps;
+    TypedMatrix made{.rows = record.rows, .cols = record.cols, .taps = record.taps};
     made.pattern = static_cast<Pattern>(record.pattern);
     made.offsets = ones.offsets;
     made.indices = ones.indices;

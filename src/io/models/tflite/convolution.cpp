@@ -136,9 +136,7 @@ void read_fully_connected(OperatorReader& op) {
   ValueId x = op.value(0);
   const bool keeps_axes = options.keep_num_dims() && op.rank(0) > 2;
   if (keeps_axes && op.rank(0) == 4) {  // applies to channels, which are not the last axis here
-    Convolution convolution;
-    convolution.weights = matrix;
-    convolution.bias = bias;
+    Convolution convolution{.weights = matrix, .bias = bias};
     return op.set_output(op.add(std::move(convolution), {x}), options.fused_activation_function());
   }
   if (!keeps_axes && op.rank(0) != 2) {

@@ -107,9 +107,7 @@ void CsrBuilder::add_values(std::span<const Entries> round, std::span<const std:
 }
 
 CsrMatrix CsrBuilder::finish(Index rows, Index cols) {
-  CsrMatrix matrix;
-  matrix.rows = rows;
-  matrix.cols = cols;
+  CsrMatrix matrix{.rows = rows, .cols = cols};
   std::vector<Offset> offsets = std::move(degrees_);
   offsets.resize(std::size_t{rows} + 1);
   if (sorted_)

@@ -133,9 +133,7 @@ void ImageBuilder::move_to_csr() {
 }
 
 BitMatrix ImageBuilder::take_bits(Index images) {
-  BitMatrix bits;
-  bits.rows = images;
-  bits.cols = neurons_;
+  BitMatrix bits{.rows = images, .cols = neurons_};
   words_.grow(images * words_per_row_);
   bits.words = words_.freeze();
   return bits;

@@ -97,9 +97,7 @@ void read_average_pool(NodeReader& node) {
   const std::int64_t count_padding = node.integer("count_include_pad", 0);
   if (count_padding != 0 && count_padding != 1)
     node.fail_attribute("count_include_pad", fmt::format("{} is neither 0 nor 1", count_padding));
-  Pool pool;
-  pool.kind = Pool::Kind::average;
-  pool.count_padding = count_padding == 1;
+  Pool pool{.kind = Pool::Kind::average, .count_padding = count_padding == 1};
   read_pool(node, pool);
 }
 

@@ -60,12 +60,11 @@ void read_batch_normalization(NodeReader& node) {
   const Shape& shape = node.shape(0);
   if (shape.size() < 2)
     node.fail_input(0, fmt::format("its shape is {}; expected N x C or more axes", shape_text(shape)));
-  BatchNorm norm;
-  norm.scale = per_channel(node, 1, shape[1]);
-  norm.shift = per_channel(node, 2, shape[1]);
-  norm.mean = per_channel(node, 3, shape[1]);
-  norm.variance = per_channel(node, 4, shape[1]);
-  norm.epsilon = node.real("epsilon", 1e-5F);
+  BatchNorm norm{.scale = per_channel(node, 1, shape[1]),
+                 .shift = per_channel(node, 2, shape[1]),
+                 .mean = per_channel(node, 3, shape[1]),
+                 .variance = per_channel(node, 4, shape[1]),
+                 .epsilon = node.real("epsilon", 1e-5F)};
   for (const float variance : norm.variance)
     if (!(variance + norm.epsilon > 0))
       node.fail_input(4, fmt::format("variance {} with epsilon {} has no real root", variance, norm.epsilon));
