@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/text/json_text.hpp"
+#include "inference/checkpoint/checkpoint.hpp"
 #include "io/packed/format.hpp"
 #include "spdnn/error.hpp"
 
