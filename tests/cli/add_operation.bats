@@ -2,27 +2,32 @@
 # An operation of models is a struct, a line of include/spdnn/operations.def and a file with its rules: the one in
 # tests/toy_operation is known to nothing else, and a program with it works (docs/add_an_operation.md).
 
-setup() {
+# Compiles src/model, what it needs of src/core, and the test of the operation as one unit, with the longer list; the rules of
+# the operation separately.
+setup_file() {
   root=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
   toy=$root/tests/toy_operation
-  cd "$BATS_TEST_TMPDIR" || return 1
+  core=$root/src/core
+  cd "$BATS_FILE_TMPDIR" || return 1
   mkdir spdnn
   cat "$root/include/spdnn/operations.def" "$toy/operations.def" >spdnn/operations.def
+  for file in "$root"/src/model/*/*.cpp "$core"/text/{comma_list,message}.cpp "$core"/system/control_groups.cpp \
+    "$core"/threads/{parallel,parallel_rows,thread_quota}.cpp \
+    "$core"/types/{array,csr_matrix,tensor,typed_matrix,values,weights}.cpp "$toy/toy_test.cpp"; do
+    echo "#include \"$file\""
+  done >test.cpp
+  # Headers of include/spdnn find the list beside this folder's first.
+  for source in test.cpp "$toy/scale.cpp"; do
+    g++ -std=c++20 -O0 -fopenmp -I. -I"$root/include" -I"$root/src" -I"$root/tests" -include "$toy/scale.hpp" -c "$source" || return 1
+  done
 }
 
-# with_toy FILE...: compiles src/model, what it needs of src/core, and these files as one unit, with the longer list.
-with_toy() {
-  local core=$root/src/core
-  for file in "$root"/src/model/*/*.cpp "$core"/text/{comma_list,message}.cpp "$core"/system/control_groups.cpp \
-    "$core"/threads/{parallel,parallel_rows,thread_quota}.cpp "$core"/types/{array,csr_matrix,tensor,typed_matrix,values,weights}.cpp "$@"; do
-    echo "#include \"$file\""
-  done >all.cpp
-  # Headers of include/spdnn find the list beside this folder's first.
-  g++ -std=c++20 -O0 -fopenmp -I. -I"$root/include" -I"$root/src" -I"$root/tests" -include "$toy/scale.hpp" all.cpp -lfmt -lxxhash -o toy
-}
+setup() { cd "$BATS_FILE_TMPDIR" || return 1; }
+
+link() { g++ -fopenmp "$@" -lfmt -lxxhash -o toy; }
 
 @test "an operation is a struct, a line and a file of rules" {
-  with_toy "$toy/scale.cpp" "$toy/toy_test.cpp"
+  link test.o scale.o
   OMP_NUM_THREADS=1 run ./toy
   echo "$output"
   [ "$status" -eq 0 ]
@@ -30,7 +35,7 @@ with_toy() {
 }
 
 @test "an operation in the list without rules does not link, and the linker names the rules" {
-  run with_toy "$toy/toy_test.cpp"
+  run link test.o
   [ "$status" -ne 0 ]
   for rule in name check shape evaluate magnitude; do
     [[ "$output" == *"spdnn::rules::$rule(spdnn::Scale const&"* ]] || { echo "$rule: $output"; return 1; }
