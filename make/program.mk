@@ -39,11 +39,11 @@ COLD_CXXFLAGS_release := -O1
 COLD_FLAGS = $(if $(findstring /cold/,$1)$(filter $(COLD:%=%/%),$1),$(COLD_CXXFLAGS_$(BUILD)))
 # All flags of one source file.
 flags = $(if $(filter tests/emulation/%,$1),$(EMULATION_CPPFLAGS)) $(if $(filter tests/%,$1),-Itests) $(CPPFLAGS) $(CXXFLAGS) \
-	$(if $(filter tests/unit/% tests/emulation/%,$1),$(TEST_CXXFLAGS_$(BUILD))) \
-	$(if $(filter tests/emulation/%,$1),$(EMULATION_CXXFLAGS)) $(ISA_FLAGS) $(COLD_FLAGS)
+	$(if $(filter tests/unit/%,$1),$(TEST_CXXFLAGS_$(BUILD))) \
+	$(if $(filter tests/emulation/%,$1),$(EMULATION_CXXFLAGS_$(BUILD)) $(EMULATION_CXXFLAGS)) $(ISA_FLAGS) $(COLD_FLAGS)
 # Precompiled headers, for all files but those with special flags.
 precompiled = $(if $(filter-out %_avx2.cpp %_avx512.cpp tests/emulation/%,$1),-fpch-preprocess -include \
-	$(OUT)/precompiled/$(if $(filter tests/unit/% tests/gpu/%,$1),tests,src).hpp)
+	$(OUT)/precompiled/$(if $(filter tests/unit/%,$1),tests,src).hpp)
 
 $(OUT)/%.o: %.cpp make/program.mk | build/.deps-BUILD $(OUT)/precompiled/src.hpp.gch
 	@mkdir -p $(@D)
@@ -57,7 +57,7 @@ $(OUT)/precompiled/src.hpp.gch $(OUT)/precompiled/tests.hpp.gch: $(OUT)/precompi
 	@mkdir -p $(@D)
 	$(call step,CXX $<)
 	@cp $< $(@:.gch=)
-	@$(CXX) $(CPPFLAGS) $(CXXFLAGS) -x c++-header -c $< -o $@
+	@$(CXX) $(CPPFLAGS) $(CXXFLAGS) $(if $(filter tests,$*),$(TEST_CXXFLAGS_$(BUILD))) -x c++-header -c $< -o $@
 $(OUT)/%.cu.o: %.cu make/cuda.mk | build/.deps-BUILD
 	@mkdir -p $(@D)
 	$(call step,NVCC $<)

@@ -4,8 +4,9 @@ UNIT_OBJECTS     := $(call objects,$(UNIT_SOURCES))
 # Emulated kernels run on the CPU and find CUDA's headers in tests/emulation. They are not built together with device
 # kernels, nor with AddressSanitizer, which does not support these fibers.
 EMULATED_OBJECTS := $(if $(filter 1-% %-asan,$(GPU)-$(BUILD)),,$(call objects,$(EMULATED_SOURCES)))
-# -O1: tests take longer to compile than to run.
-TEST_CXXFLAGS_release := -O1
+# Tests take longer to compile than to run; emulated kernels, which compute for all threads of a GPU, less.
+TEST_CXXFLAGS_release      := -O0
+EMULATION_CXXFLAGS_release := -O1
 # _FORTIFY_SOURCE would report each longjmp between the stacks of two fibers.
 EMULATION_CPPFLAGS := -U_FORTIFY_SOURCE -Itests/emulation/include
 EMULATION_CXXFLAGS := -fno-strict-aliasing -Wno-unknown-pragmas -Wno-maybe-uninitialized -Wno-conversion -Wno-shadow -Wno-pedantic
