@@ -114,19 +114,33 @@ struct Group {
 
 std::vector<Group> groups_of(const std::vector<RunLine>& runs, Origins& origins) {
   std::vector<Group> groups;
-  Candidates<std::size_t> candidates;
+  Candidates<std::size_t> all;
+  Candidates<std::size_t> right;  // with right runs, by their categories: others cannot have the same images
+  Candidates<std::size_t> begun_wrong;
   for (std::size_t i = 0; i < runs.size(); ++i) {
-    const std::size_t origin = origins.number_of(runs[i].origin);
-    const std::string checks = fmt::format("{}", fmt::join(runs[i].checks, std::string_view(&kApart, 1)));
-    const std::string key = fmt::format("{1}{0}{2}{0}{3}", kApart, setting_key(runs[i]), origin, checks);
-    const std::size_t* const found =
-        candidates.find(key, [&](std::size_t place) { return groups[place].takes(runs[i]); });
-    const std::size_t place = found == nullptr ? groups.size() : *found;
-    if (found == nullptr) {
-      groups.push_back({origin});
-      candidates.add(key, place);
+    const RunLine& run = runs[i];
+    const std::size_t origin = origins.number_of(run.origin);
+    const std::string checks = fmt::format("{}", fmt::join(run.checks, std::string_view(&kApart, 1)));
+    const std::string key = fmt::format("{1}{0}{2}{0}{3}", kApart, setting_key(run), origin, checks);
+    const std::string right_key = fmt::format("{1}{0}{2}", kApart, key, run.categories);
+    std::size_t place = groups.size();
+    const auto look_in = [&](const Candidates<std::size_t>& candidates, const std::string& its_key) {
+      const auto takes = [&](std::size_t group) { return groups[group].takes(run); };
+      if (const std::size_t* const found = candidates.find(its_key, takes)) place = std::min(place, *found);
+    };
+    if (run.failed()) {
+      look_in(all, key);
+    } else {
+      look_in(right, right_key);
+      look_in(begun_wrong, key);
     }
-    groups[place].add(runs[i], i);
+    if (place == groups.size()) {
+      groups.push_back({origin});
+      all.add(key, place);
+      if (run.failed()) begun_wrong.add(key, place);
+    }
+    if (!run.failed() && groups[place].right == nullptr) right.add(right_key, place);
+    groups[place].add(run, i);
   }
   return groups;
 }
@@ -165,7 +179,7 @@ std::vector<Configuration> latest(const std::vector<Configuration>& all, std::si
   std::vector<Configuration> kept;
   for (const Configuration& one : all) {
     const auto replaces = [&](const Configuration* other) {
-      return other->last > one.last && same_images(other->first, one.first) &&
+      return other->origin != one.origin && other->last > one.last && same_images(other->first, one.first) &&
              (other->first.checks == one.first.checks || speaks_of(other->first, one.first)) &&
              may_replace(*other, one) && !other->first.origin.same_build(one.first.origin) &&
              other->first.origin.same_machine(one.first.origin);
