@@ -109,8 +109,7 @@ class LayersRun {
   /// Empty if the candidate cannot be timed; the table then shows the reason. Creates the problem on first use.
   std::optional<LayerTiming> attempt(const Candidate& candidate, const LayerBench& bench,
                                      std::optional<LayerProblem>& problem) {
-    EngineOptions options;
-    options.precision = candidate.precision;
+    EngineOptions options{.precision = candidate.precision};
     try {
       if (!problem) problem = make_problem(bench);
       return time_layers(*candidate.variant, bench, *problem, options);

@@ -21,8 +21,7 @@ void add_biases(const Layer& layer, LayerBounds& bounds) {
 
 LayerBounds all_in_one(const Layer& layer) {
   const CsrMatrix& weights = layer.weights;
-  LayerBounds bounds;
-  bounds.terms = static_cast<double>(weights.entries());
+  LayerBounds bounds{.terms = static_cast<double>(weights.entries())};
   bounds.absolute = bounds.terms * (weights.uniform() ? std::abs(static_cast<double>(weights.value))
                                                       : largest_of(weights.values.span()));
   add_biases(layer, bounds);

@@ -49,8 +49,7 @@ InspectedNetwork inspected_network(const InferenceSpec& spec, const GivenNetwork
   const planning::TwinFinder find_twins = finder_of(spec);
   InspectedNetwork made{.plan = make_plan(given.network, spec.passes, find_twins), .notes = given.notes};
   if (spec.passes.twins && find_twins) made.notes.emplace_back(kPlannedOnCuda);
-  EngineOptions options;
-  options.threads = spec.threads;
+  EngineOptions options{.threads = spec.threads};
   made.choice = choose_engine({.variant = spec.variant, .device = spec.device, .network = spec.network.path}, made.plan,
                               BatchInfo{run.share(), true, true}, options);
   made.layers = describe(given.network, made.plan);

@@ -42,8 +42,7 @@ enum class Way { by_root, packed, text };
 
 FoundFile found(const std::string& path, bool packed) {
   constexpr std::size_t kEnd = 4096;
-  FoundFile seen;
-  seen.host = host_name();
+  FoundFile seen{.host = host_name()};
   try {
     const InputFile file(path);
     std::vector<std::byte> bytes(std::min(file.size(), 2 * kEnd));

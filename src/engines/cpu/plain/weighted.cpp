@@ -18,8 +18,7 @@ constexpr double kEfficiencyOfDepthwise = 0.03;
 /// Rows and images with their channels innermost are the same to it.
 Offer offer_of(const Request& request, const ConvolutionShape& shape, const CsrMatrix& weights,
                const std::vector<float>& bias, Order order) {
-  Offer offer;
-  offer.fused = true;
+  Offer offer{.fused = true};
   offer.inputs.assign(request.inputs.size(), Layout{order});
   offer.output = {order};
   offer.scratch = std::max<std::size_t>(convolution_scratch(shape) * sizeof(float), 1);

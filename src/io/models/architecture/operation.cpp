@@ -15,8 +15,7 @@ using Kind = Activation::Kind;
 
 Operation pool(ArchitectureNode& node, const Shape& input) {
   const Index dims = dims_of(node, input.size() == 3 ? 1 : 2);
-  Pool made;
-  made.kind = node.op() == "maxpool" ? Pool::Kind::max : Pool::Kind::average;
+  Pool made{.kind = node.op() == "maxpool" ? Pool::Kind::max : Pool::Kind::average};
   made.window.kernel = node.pair("kernel", dims, 1, 1);
   made.window.stride = node.has("stride") ? node.pair("stride", dims, 1, 1) : made.window.kernel;
   made.window.dilation = node.pair("dilation", dims, 1, 1, 1);

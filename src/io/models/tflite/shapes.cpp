@@ -97,8 +97,7 @@ void read_reshape(OperatorReader& op) {
 
 void read_resize_bilinear(OperatorReader& op) {
   const auto& options = op.needed<tflite::ResizeBilinearOptions>();
-  Resize resize;
-  resize.kind = Resize::Kind::linear;
+  Resize resize{.kind = Resize::Kind::linear};
   read_resize(op, resize, options.align_corners(), options.half_pixel_centers());
 }
 

@@ -110,8 +110,7 @@ class Levels {
   Level level(std::size_t axis, const tflite::DimensionMetadata& metadata) const {
     const bool of_block = axis >= shape_.size();
     const std::size_t real = of_block ? blocked_[axis - shape_.size()] : axis;
-    Level level;
-    level.metadata = &metadata;
+    Level level{.metadata = &metadata};
     level.length = of_block ? block_[real] : shape_[real] / block_[real];
     level.step = of_block ? 1 : static_cast<Offset>(block_[real]);
     for (std::size_t after = real + 1; after < shape_.size(); ++after) level.step *= static_cast<Offset>(shape_[after]);

@@ -124,8 +124,7 @@ Surrounded surrounded(NodeReader& node, const Pad& pad) {
 
 /// Upsample and the first Resize map coordinates asymmetrically, as by default.
 Resize of_old(NodeReader& node) {
-  Resize resize;
-  resize.rounding = Resize::Rounding::down;
+  Resize resize{.rounding = Resize::Rounding::down};
   read_kind(node, resize);
   return resize;
 }
