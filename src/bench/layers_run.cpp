@@ -11,7 +11,7 @@
 #include "engines/devices.hpp"
 #include "inference/device/machine.hpp"
 #include "io/files/output_target.hpp"
-#include "report/json_line.hpp"
+#include "core/text/json_text.hpp"
 #include "report/phases.hpp"
 #include "spdnn/error.hpp"
 #include "spdnn/files.hpp"

@@ -8,7 +8,7 @@
 #include "bench/run_folder.hpp"
 #include "data/generate.hpp"
 #include "io/files/output_target.hpp"
-#include "report/json_line.hpp"
+#include "core/text/json_text.hpp"
 #include "spdnn/error.hpp"
 #include "spdnn/files.hpp"
 

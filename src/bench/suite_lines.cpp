@@ -13,7 +13,7 @@
 #include "io/files/output_target.hpp"
 #include "io/files/path_kind.hpp"
 #include "report/json_fields.hpp"
-#include "report/json_line.hpp"
+#include "core/text/json_text.hpp"
 #include "report/phases.hpp"
 #include "spdnn/error.hpp"
 

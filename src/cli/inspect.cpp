@@ -13,7 +13,6 @@
 #include "io/files/input_file.hpp"
 #include "io/models/model_file.hpp"
 #include "plan/describe.hpp"
-#include "report/json_line.hpp"
 #include "report/network/document.hpp"
 #include "report/render/html/html.hpp"
 #include "spdnn/error.hpp"

@@ -18,7 +18,6 @@
 #include "inference/model/inspect.hpp"
 #include "io/models/model_file.hpp"
 #include "io/networks/outputs.hpp"
-#include "report/json_line.hpp"
 #include "report/model/document.hpp"
 #include "report/render/html/html.hpp"
 #include "spdnn/error.hpp"

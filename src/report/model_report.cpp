@@ -12,7 +12,6 @@
 #include "core/types/shape_json.hpp"
 #include "core/types/share_of_zeros.hpp"
 #include "report/answers.hpp"
-#include "report/json_line.hpp"
 #include "report/phases.hpp"
 
 namespace spdnn {

@@ -7,7 +7,6 @@
 
 #include "core/text/amounts.hpp"
 #include "core/text/json_text.hpp"
-#include "report/json_line.hpp"
 #include "report/phases.hpp"
 
 namespace spdnn {

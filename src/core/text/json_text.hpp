@@ -1,7 +1,8 @@
 #pragma once
 
-#include <cstddef>
 #include <nlohmann/json.hpp>
+
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -37,5 +38,11 @@ nlohmann::json parse_strict_json(std::string_view text);
 /// A value shortened for messages, without whole lists.
 std::string shown(const OrderedJson& value);
 std::string shown(const nlohmann::json& value);
+
+/// Formats `json` on one line, newline included. File names may be arbitrary bytes, but JSON is UTF-8: invalid bytes
+/// are replaced by U+FFFD, so that no report is lost because of them.
+inline std::string json_line(const nlohmann::ordered_json& json) {
+  return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
 
 }  // namespace spdnn

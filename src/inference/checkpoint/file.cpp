@@ -16,7 +16,7 @@
 #include "io/files/input_file.hpp"
 #include "io/files/output_target.hpp"
 #include "io/files/temporaries.hpp"
-#include "report/json_line.hpp"
+#include "core/text/json_text.hpp"
 #include "spdnn/error.hpp"
 #include "spdnn/files.hpp"
 #include "spdnn/inference.hpp"

@@ -6,7 +6,6 @@
 
 #include "core/types/all_finite.hpp"
 #include "io/networks/text/row_order.hpp"
-#include "io/packed/images_record.hpp"
 #include "io/packed/layer_reader.hpp"
 #include "spdnn/error.hpp"
 

@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "io/files/claimed_size.hpp"
-#include "io/packed/images_record.hpp"
+#include "io/packed/layer_reader.hpp"
 #include "io/packed/read_write.hpp"
 #include "io/packed/stored_plan.hpp"
 #include "spdnn/error.hpp"

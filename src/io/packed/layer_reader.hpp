@@ -78,4 +78,7 @@ class LayerReader {
   Array<Offset> regular_offsets_;
 };
 
+/// The record in the section of kind images. DataError if it is invalid.
+packed::ImagesRecord images_record(const PackedFile& file, LayerReader& reader, std::uint32_t section);
+
 }  // namespace spdnn
