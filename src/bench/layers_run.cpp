@@ -6,12 +6,12 @@
 #include <new>
 #include <nlohmann/json.hpp>
 
+#include "core/text/json_text.hpp"
 #include "core/threads/parallel.hpp"
 #include "engines/choose.hpp"
 #include "engines/devices.hpp"
 #include "inference/device/machine.hpp"
 #include "io/files/output_target.hpp"
-#include "core/text/json_text.hpp"
 #include "report/phases.hpp"
 #include "spdnn/error.hpp"
 #include "spdnn/files.hpp"

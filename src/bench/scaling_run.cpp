@@ -6,9 +6,9 @@
 
 #include "bench/child_run.hpp"
 #include "bench/run_folder.hpp"
+#include "core/text/json_text.hpp"
 #include "data/generate.hpp"
 #include "io/files/output_target.hpp"
-#include "core/text/json_text.hpp"
 #include "spdnn/error.hpp"
 #include "spdnn/files.hpp"
 

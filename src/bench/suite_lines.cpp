@@ -8,12 +8,12 @@
 
 #include "bench/child_run.hpp"
 #include "core/system/build_info.hpp"
+#include "core/text/json_text.hpp"
 #include "io/files/atomic_file.hpp"
 #include "io/files/input_file.hpp"
 #include "io/files/output_target.hpp"
 #include "io/files/path_kind.hpp"
 #include "report/json_fields.hpp"
-#include "core/text/json_text.hpp"
 #include "report/phases.hpp"
 #include "spdnn/error.hpp"
 

@@ -58,6 +58,18 @@ void print_nodes(std::FILE* out, const ModelView& view) {
              fmt::format("{:.6g}", view.total.dense), fmt::format("{:.6g}", view.total.sparse), "");
 }
 
+/// A head and a line for each step.
+std::vector<std::string> lines_of(const std::vector<ProgramStep>& program) {
+  constexpr const char* kRow = "{:>4} {:>11} {:<22} {:<30} {}";
+  if (program.empty()) return {};
+  std::vector<std::string> lines{fmt::format(fmt::runtime(kRow), "", "predicted", "kernel", "layouts", "operation")};
+  for (const ProgramStep& step : program)
+    lines.push_back(fmt::format(fmt::runtime(kRow), lines.size(), fmt::format("{:.1f} us", 1e6 * step.seconds),
+                                step.kernel, step.layouts,
+                                step.operation + (step.why.empty() ? "" : fmt::format(" ({})", step.why))));
+  return lines;
+}
+
 std::string megabytes(std::size_t bytes) { return fmt::format("{:.1f} MB", static_cast<double>(bytes) / 1e6); }
 
 void print_view(std::FILE* out, const ModelView& view) {
@@ -78,10 +90,9 @@ void print_view(std::FILE* out, const ModelView& view) {
                                       : "does not support it: " + answer.why_not);
     for (const std::string& remark : answer.remarks) fmt::print(out, "{:<27}{}\n", "", escaped(remark));
   }
-  for (const VariantAnswer& answer : view.answers) {
-    if (answer.program.empty() || !view.would_run.starts_with(answer.name + " ")) continue;
-    fmt::print(out, "\nprogram of {}:\n", answer.name);
-    for (const std::string& line : answer.program) fmt::print(out, "{}\n", escaped(line));
+  if (const std::vector<ProgramStep> program = program_of(view); !program.empty()) {
+    fmt::print(out, "\nprogram of {}:\n", view.would_run.substr(0, view.would_run.find(' ')));
+    for (const std::string& line : lines_of(program)) fmt::print(out, "{}\n", escaped(line));
     fmt::print(out, "\n");
   }
   const std::string at_a_time = fmt::format(" for {} at a time: ", counted(view.batch, "image", "images"));
@@ -116,7 +127,7 @@ Json model_json(const ModelView& view) {
     variants.push_back({{"name", answer.name},
                         {"why_not", json_or_null(answer.why_not)},
                         {"bytes", answer.bytes},
-                        {"program", answer.program},
+                        {"program", lines_of(answer.program)},
                         {"remarks", answer.remarks}});
   return {{"schema", "spdnn-inspect-1"},
           {"model", view.name},

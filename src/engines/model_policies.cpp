@@ -49,7 +49,7 @@ Support support_of_policy(const char* name, const Model& model, const ModelEngin
       std::make_shared<const program::Program>(program::program_for(model, with_threads(options), offered.kernels));
   const program::Program& program = *made;
   Support support = program::support_of(program, options);
-  support.program = program::lines_of(program, model);
+  support.program = program::described(program, model);
   support.stored_program = [made, &model, options = with_threads(options), kernels = offered.kernels] {
     return program::text_to_store(*made, model, options, kernels);
   };

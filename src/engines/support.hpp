@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "core/types/program_step.hpp"
+
 namespace spdnn {
 
 /// The rank of a variant among others that support the plan.
@@ -24,9 +26,7 @@ struct Support {
   /// device, the plan's copy there included.
   std::size_t working_bytes = 0;
   std::vector<std::string> remarks = {};  ///< for nodes with a choice: the kernel and the reason
-  std::vector<std::string> program =
-      {};  ///< of models, for people: a line for each kernel that would run, after a head
-
+  std::vector<ProgramStep> program = {};  ///< of models: the kernels that would run
   /// For models: makes the text of the program for storing it with the model, which must still exist; null if the
   /// variant runs no program.
   std::function<std::string()> stored_program = {};

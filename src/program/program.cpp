@@ -26,15 +26,15 @@ std::string layouts_text(const Action& action) {
 
 }  // namespace
 
-std::vector<std::string> lines_of(const Program& program, const Model& model) {
-  constexpr const char* kRow = "{:>4} {:>11} {:<22} {:<30} {}";
-  std::vector<std::string> lines{fmt::format(fmt::runtime(kRow), "", "predicted", "kernel", "layouts", "operation")};
+std::vector<ProgramStep> described(const Program& program, const Model& model) {
+  std::vector<ProgramStep> steps;
   for (const Action& action : program.actions)
-    lines.push_back(fmt::format(
-        fmt::runtime(kRow), lines.size(), fmt::format("{:.1f} us", 1e6 * action.seconds), action.kernel,
-        layouts_text(action),
-        operation_text(action, model) + (action.detail.empty() ? "" : fmt::format(" ({})", action.detail))));
-  return lines;
+    steps.push_back({.seconds = action.seconds,
+                     .kernel = action.kernel,
+                     .layouts = layouts_text(action),
+                     .operation = operation_text(action, model),
+                     .why = action.detail});
+  return steps;
 }
 
 }  // namespace spdnn::program

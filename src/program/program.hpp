@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/types/program_step.hpp"
 #include "program/arena.hpp"
 #include "program/kernel.hpp"
 
@@ -70,7 +71,7 @@ struct Program {
   }
 };
 
-/// The program as people read it: a head, and a line for each action.
-std::vector<std::string> lines_of(const Program& program, const Model& model);
+/// The program as people read it, a step for each action.
+std::vector<ProgramStep> described(const Program& program, const Model& model);
 
 }  // namespace spdnn::program

@@ -159,7 +159,7 @@ refused() {
   jq -e '.would_run != null and .why != ""' model.json
   [ "$(tail -1 page.html)" = '</html>' ]
   [ "$(grep -cE '(src|href)="?https?:' page.html)" -eq 0 ]
-  for id in nodes-table zeros rows skew spy work-by-node variants-table; do grep -q "id=\"$id\"" page.html; done
+  for id in nodes-table zeros rows skew spy work-by-node variants-table program-table; do grep -q "id=\"$id\"" page.html; done
   grep -q 'node 8 is shown in detail' page.html
   "$SPDNN" inspect m.spdnn --html - >stdout.html 2>report
   cmp printed report

@@ -9,6 +9,7 @@
 #include <optional>
 #include <utility>
 
+#include "core/text/json_text.hpp"
 #include "inference/checkpoint/activation_files.hpp"
 #include "inference/checkpoint/checkpoint.hpp"
 #include "inference/checkpoint/parser.hpp"
@@ -16,7 +17,6 @@
 #include "io/files/input_file.hpp"
 #include "io/files/output_target.hpp"
 #include "io/files/temporaries.hpp"
-#include "core/text/json_text.hpp"
 #include "spdnn/error.hpp"
 #include "spdnn/files.hpp"
 #include "spdnn/inference.hpp"

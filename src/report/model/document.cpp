@@ -219,6 +219,27 @@ Section run_section(const ModelView& view) {
   return section;
 }
 
+Section program_section(const std::vector<ProgramStep>& program) {
+  Table table{"program-table",
+              "Every kernel in order of execution. Predictions are for this machine; a step may compute several nodes.",
+              {{"step", "", true},
+               {"operation", "", false, "The node, with those that are fused with it"},
+               {"kernel"},
+               {"layouts", "", false, "Of the inputs and of the output"},
+               {"why", "", false, "The kernel's own choice and its reason"},
+               {"predicted", "us", true}},
+              {}};
+  double sum = 0;
+  for (const ProgramStep& step : program) {
+    sum += step.seconds;
+    table.rows.push_back({{whole(table.rows.size() + 1), step.operation, step.kernel, step.layouts, escaped(step.why),
+                           number(step.seconds * 1e6)}});
+  }
+  const Paragraph time{
+      fmt::format("{} in {} us, as predicted.", counted(program.size(), "kernel", "kernels"), significant(sum * 1e6))};
+  return {"program", "Program", {time, std::move(table)}};
+}
+
 std::string summary_of(const ModelView& view, std::optional<std::size_t> shown) {
   const auto shapes = [&](const std::vector<ValueId>& ids) {
     std::string text;
@@ -234,6 +255,12 @@ std::string summary_of(const ModelView& view, std::optional<std::size_t> shown) 
 }
 
 }  // namespace
+
+std::vector<ProgramStep> program_of(const ModelView& view) {
+  for (const VariantAnswer& answer : view.answers)
+    if (view.would_run.starts_with(answer.name + " ")) return answer.program;
+  return {};
+}
 
 ModelView view_of(std::string name, const Model& model) {
   ModelView view{.name = std::move(name), .model = model, .work = work_of(model)};
@@ -256,6 +283,8 @@ Document model_document(const ModelView& view, std::optional<std::size_t> shown)
     document.sections.push_back(work_section(view));
   }
   document.sections.push_back(run_section(view));
+  if (const std::vector<ProgramStep> program = program_of(view); !program.empty())
+    document.sections.push_back(program_section(program));
   return document;
 }
 

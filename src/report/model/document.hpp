@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/types/program_step.hpp"
 #include "model/graph/work.hpp"
 #include "report/document.hpp"
 #include "spdnn/model.hpp"
@@ -18,7 +19,7 @@ struct VariantAnswer {
   std::string why_not;                 ///< empty if it supports the model
   std::size_t bytes = 0;               ///< required memory
   std::vector<std::string> remarks{};  ///< its remarks, node by node, with reasons
-  std::vector<std::string> program{};  ///< the program: a header line, then one line per kernel
+  std::vector<ProgramStep> program{};  ///< the kernels that would run
 };
 
 /// The data that `spdnn inspect` shows of a model: printed, as JSON and as a page. The model, whose shapes must be
@@ -33,6 +34,9 @@ struct ModelView {
   std::string would_run{};  ///< the variant that `infer` chooses, and its precision; empty if it refuses the model
   std::string why{};        ///< the reason for the choice or the refusal
 };
+
+/// The kernels of the variant that would run; empty if it runs none or `infer` refuses the model.
+std::vector<ProgramStep> program_of(const ModelView& view);
 
 /// The view without the variants.
 ModelView view_of(std::string name, const Model& model);

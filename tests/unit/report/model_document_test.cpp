@@ -130,6 +130,20 @@ TEST_F(ModelDocument, VariantsSayWhatTheyTakeOrWhyNot) {
             std::string::npos);
 }
 
+TEST_F(ModelDocument, TheProgramIsThatOfTheVariantThatWouldRun) {
+  view_.answers[0].program = {{2e-6, "direct", "nhwc -> nhwc", "node0 + clip", "of 3 taps"},
+                              {1e-6, "gemm", "rows", "b"}};
+  view_.answers[1].program = {{5e-6, "other", "rows -> rows", "c"}};
+  const Document page = document(0);
+  const Table& table = block_of<Table>(page, "program-table");
+  ASSERT_EQ(table.rows.size(), 2U);
+  EXPECT_EQ(text_of(table.rows[0]), "1|node0 + clip|direct|nhwc -> nhwc|of 3 taps|2.000|");
+  EXPECT_EQ(text_of(table.rows[1]), "2|b|gemm|rows||1.000|");
+  EXPECT_NE(to_html(page).find("2 kernels in 3.000 us, as predicted."), std::string::npos);
+  view_.would_run.clear();
+  for (const Section& section : document(0).sections) EXPECT_NE(section.id, "program");
+}
+
 TEST_F(ModelDocument, AModelWithoutWeightsHasNoChartsOfThem) {
   ModelBuilder builder;
   const ValueId x = builder.input({kBatchExtent, 2});
