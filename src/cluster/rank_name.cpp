@@ -15,7 +15,7 @@ std::array<char, 512> name{};
 bool errors_at_once = false;
 
 void write_name(int rank, const char* of_ranks) noexcept {
-  std::array<char, 256> host{};  // without core/host_name.hpp, which allocates
+  std::array<char, 256> host{};  // without core/system/machine_names.hpp, which allocates
   if (::gethostname(host.data(), host.size() - 1) != 0) host[0] = '?';
   std::snprintf(name.data(), name.size(), "rank %d%s on %s: ", rank, of_ranks, host.data());
 }
