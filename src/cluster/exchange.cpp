@@ -55,7 +55,7 @@ FlatParcel broadcast_parcel(Communicator& ranks, FlatParcel parcel) {
 
 std::vector<FlatParcel> gather_parcels(Communicator& ranks, const FlatParcel& mine) {
   const std::vector<std::size_t> sizes = ranks.gather_size(mine.size);
-  const std::size_t size = std::accumulate(sizes.begin(), sizes.end(), std::size_t{0});
+  const std::size_t size = std::reduce(sizes.begin(), sizes.end());
   const std::shared_ptr<std::byte> memory = allocate_bytes(size);
   ranks.gather(mine.bytes(), sizes, {memory.get(), size});
   std::vector<FlatParcel> all;
