@@ -223,9 +223,9 @@ std::optional<ImageSet> read_packed_on_ranks(Communicator& ranks, const std::str
   try {
     if (good) mine = images_of_elements(*layout, ids_of(owners, ranks.place().rank), std::move(elements));
   } catch (const DataError&) {
-    good = false;
+    mine.reset();
   }
-  return ranks.all(good, Communicator::Group::job) ? std::move(mine) : std::nullopt;
+  return ranks.all(mine.has_value(), Communicator::Group::job) ? std::move(mine) : std::nullopt;
 }
 
 std::optional<ImageSet> read_packed_on_ranks(Communicator& ranks, const std::string& path,
