@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <map>
 #include <tuple>
 
@@ -193,12 +194,9 @@ std::vector<Configuration> latest(const std::vector<Configuration>& all, std::si
 }
 
 void sort(std::vector<Configuration>& configurations) {
-  std::stable_sort(configurations.begin(), configurations.end(), [](const Configuration& a, const Configuration& b) {
-    const auto key = [](const Configuration& c) {
-      return std::tie(c.first.width, c.first.neurons, c.first.layers, c.first.edges, c.first.bias, c.first.images,
-                      c.infer.median);
-    };
-    return key(a) < key(b);
+  std::ranges::stable_sort(configurations, {}, [](const Configuration& c) {
+    return std::tie(c.first.width, c.first.neurons, c.first.layers, c.first.edges, c.first.bias, c.first.images,
+                    c.infer.median);
   });
 }
 

@@ -176,16 +176,17 @@ Table numbers_of(const Chart& chart) {
   return has_bars(chart) ? table_of_bars(chart) : table_of_points(chart);
 }
 
-/// The maximum number of bars of a category: missing bars take no space.
+/// The maximum number of bars of a category, at least 2: missing bars take no space.
 std::size_t bars_of_a_category(const Chart& chart) {
+  std::size_t most = 2;
   std::vector<std::size_t> bars(chart.categories.size(), 0);
   for (const Series& series : chart.series)
-    for (const Point& point : series.points) ++bars.at(static_cast<std::size_t>(point.x));
-  return bars.empty() ? 0 : *std::max_element(bars.begin(), bars.end());
+    for (const Point& point : series.points) most = std::max(most, ++bars.at(static_cast<std::size_t>(point.x)));
+  return most;
 }
 
 std::size_t height_of(const Chart& chart) {
-  const std::size_t bars = chart.kind == Chart::Kind::bars ? std::max<std::size_t>(2, bars_of_a_category(chart)) : 2;
+  const std::size_t bars = chart.kind == Chart::Kind::bars ? bars_of_a_category(chart) : 2;
   return has_bars(chart) ? 120 + chart.categories.size() * (14 * bars + 12) : 420;
 }
 
