@@ -4,11 +4,13 @@
 
 #include "report/model/document.hpp"
 #include "report/render/html/html.hpp"
+#include "support/documents.hpp"
 #include "support/models.hpp"
 
 namespace spdnn {
 namespace {
 
+using testing::block_of;
 using testing::make_matrix;
 using testing::ModelBuilder;
 using testing::Rows;
@@ -32,14 +34,6 @@ Model small_model() {
       if (&row != dense.data() || column > 0) row.emplace_back(column, 1.0F);
   const ValueId z = builder.add(Linear{make_matrix(48, dense), {}}, {flat});
   return builder.finish({z});
-}
-
-template <class Block>
-const Block& block_of(const Document& document, const std::string& id) {
-  for (const Section& section : document.sections)
-    for (const auto& block : section.blocks)
-      if (const auto* found = std::get_if<Block>(&block); found != nullptr && found->id == id) return *found;
-  throw std::runtime_error("nothing is called " + id);
 }
 
 std::string text_of(const Row& row) {

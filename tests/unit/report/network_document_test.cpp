@@ -9,6 +9,7 @@
 #include "report/network/histograms.hpp"
 #include "report/network/spy.hpp"
 #include "spdnn/error.hpp"
+#include "support/documents.hpp"
 #include "support/plan_nets.hpp"
 
 namespace spdnn {
@@ -17,6 +18,7 @@ namespace {
 using network_sections::Range;
 using plan_tests::make_layer;
 using plan_tests::Terms;
+using testing::block_of;
 
 Network square_network() {
   const std::vector<Terms> rows{{{0, 1.0F}, {1, 1.0F}}, {{0, 1.0F}, {1, 1.0F}}, {{2, 1.0F}}};
@@ -36,13 +38,6 @@ RunLine tiny_run() {
   run.active = {50, 0};
   run.infer = {1, 1, 1, 1};
   return run;
-}
-
-const Table& table_of(const Document& document, const std::string& id) {
-  for (const Section& section : document.sections)
-    for (const auto& block : section.blocks)
-      if (const auto* table = std::get_if<Table>(&block); table != nullptr && table->id == id) return *table;
-  throw std::runtime_error("no table " + id);
 }
 
 std::string cells_of(const Row& row) {
@@ -114,19 +109,29 @@ TEST(NetworkDocument, PointsStandWhereValuesChange) {
 
 TEST(NetworkDocument, SaysWhatEachPassLeavesOut) {
   const Document document = document_of(square_network(), parse_passes("all"));
-  const Table& table = table_of(document, "passes-table");
+  const Table& table = block_of<Table>(document, "passes-table");
   ASSERT_EQ(table.rows.size(), 4U);
   EXPECT_EQ(cells_of(table.rows[0]), "unused: always zero|in force|6|6|10|10|0.0|");
   EXPECT_EQ(cells_of(table.rows[1]), "twins|in force|6|4|10|6|40.0|");
   EXPECT_EQ(cells_of(table.rows[3]), "merge|not requested|4|4|6|6|0.0|");
-  EXPECT_EQ(cells_of(table_of(document, "classes-table").rows[1]), "2|2|1|");
+  EXPECT_EQ(cells_of(block_of<Table>(document, "classes-table").rows[1]), "2|2|1|");
   EXPECT_TRUE(says(document_of(square_network(), {}), "The pass `twins` is not requested"));
+}
+
+TEST(NetworkDocument, SharesUnderThePassesAddUpToAll) {
+  const Document document = document_of(square_network(), parse_passes("all"));
+  const Chart& chart = block_of<Chart>(document, "passes-shares");
+  ASSERT_EQ(chart.categories.size(), 4U);
+  std::vector<double> sums(4, 0);
+  for (const Series& series : chart.series)
+    for (const Point& point : series.points) sums[static_cast<std::size_t>(point.x)] += point.y;
+  for (const double sum : sums) EXPECT_NEAR(sum, 100, 1e-9);
 }
 
 TEST(NetworkDocument, ShowsWhereImagesDieAndSettle) {
   EXPECT_TRUE(says(document_of(square_network(), {}), "--run run.jsonl"));
   const Document document = document_of(square_network(), {}, tiny_run());
-  const Table& table = table_of(document, "images-table");
+  const Table& table = block_of<Table>(document, "images-table");
   ASSERT_EQ(table.rows.size(), 2U);
   EXPECT_EQ(cells_of(table.rows[0]), "1|60|40|50|10|");
   EXPECT_EQ(cells_of(table.rows[1]), "2|40|60|||") << "nothing is computed after the last layer";
@@ -141,7 +146,7 @@ TEST(NetworkDocument, SaysWhatARunDoesNotTell) {
   run.passes = "identical";
   const Document document = document_of(square_network(), {}, run);
   EXPECT_TRUE(says(document, "also computed dead images"));
-  EXPECT_EQ(cells_of(table_of(document, "images-table").rows[0]), "1|60|40|50||");
+  EXPECT_EQ(cells_of(block_of<Table>(document, "images-table").rows[0]), "1|60|40|50||");
   run.alive = {};
   EXPECT_TRUE(says(document_of(square_network(), {}, run), "did not count"));
 }
