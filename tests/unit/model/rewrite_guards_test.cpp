@@ -94,6 +94,17 @@ TEST(FoldAffineGuards, SumsOnALastAxisThatIsNoChannelStay) {
   rewritten(chain({kN, 3}, {summing(3), norm_of({1, 2, 3})}), fold_affine, 1);
 }
 
+TEST(FoldAffineGuards, AConstantOfMoreAxesStays) {
+  testing::Rng rng(19);
+  for (const auto& [shape, folded] : {std::pair{Shape{1, 1, 3}, 0U}, std::pair{Shape{1, 3}, 1U}}) {
+    ModelBuilder builder;
+    const ValueId sums = builder.add(summing(3), {builder.input({1, 3})});
+    const ValueId constant = builder.constant(make_tensor(shape, {1, 2, 3}));
+    const ValueId sum = builder.add(Elementwise{Elementwise::Kind::add}, {sums, constant});
+    rewritten({"", builder.finish({sum}), {testing::random_tensor(rng, {1, 3})}}, fold_affine, folded);
+  }
+}
+
 // ---- Channels that are constant ----
 
 /// Axis 3 is as long as there are channels, so that nothing but the axis tells them apart.
@@ -128,6 +139,13 @@ TEST(DeadChannelGuards, AReaderWithPaddingTakesNoConstantButZero) {
     rewritten(chain({kN, 2, 5, 5}, {with_constant(constant), summing_convolution(4, window)}), drop_dead_channels,
               dropped);
   }
+}
+
+TEST(DeadChannelGuards, AConstantWhoseContributionsOverflowStays) {
+  const Convolution reader = pointwise({{1, 30}}, {});
+  for (const auto& [constant, dropped] : {std::pair{3e37F, 0U}, std::pair{1e36F, 1U}})
+    rewritten(chain({kN, 2, 2, 2}, {pointwise({{1, 2}, {0, 0}}, {0.5F, constant}), reader}), drop_dead_channels,
+              dropped);
 }
 
 /// What was one channel is several elements of axis 1 after a flattening, each with parameters of its own.

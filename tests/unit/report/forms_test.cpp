@@ -128,6 +128,18 @@ TEST(TextForms, EscapeWhatEachFormTakesForMoreThanACharacter) {
   EXPECT_THROW(to_csv(document, "u"), UsageError);
 }
 
+TEST(TextForms, ATableOfSeveralPagesInLatexSaysThatItGoesOn) {
+  const auto pages_that_continue = [](std::size_t rows) {
+    const Table table{"t", "C", {{"a"}}, std::vector<Row>(rows, Row{{"x"}})};
+    const std::string text = to_latex({"T", "S", {{"s", "S", {table}}}});
+    std::size_t pages = 0;
+    for (auto at = text.find("(continued)"); at != std::string::npos; at = text.find("(continued)", at + 1)) ++pages;
+    return pages;
+  };
+  EXPECT_EQ(pages_that_continue(1), 0U);
+  EXPECT_GT(pages_that_continue(1000), 1U);
+}
+
 TEST(TextForms, NamesOfCsvColumnsNeedNoQuotation) {
   const Table table{"t-table",
                     "C",

@@ -6,6 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "spdnn/model_report.hpp"
+
 namespace spdnn {
 namespace {
 
@@ -178,6 +180,15 @@ TEST(Report, TextShowsWhatTheStartTookAndWhatWasWaitedFor) {
   Report on_cpu = timed_report();
   on_cpu.seconds.start = {};
   EXPECT_EQ(row(to_text(on_cpu), "device start-up"), "");
+}
+
+TEST(Report, OfAModelShowsTenNearTies) {
+  ModelReport report;
+  report.expected.emplace().near_ties.resize(12);
+  const std::string text = to_text(report);
+  std::size_t shown = 0;
+  for (auto at = text.find("near tie  "); at != std::string::npos; at = text.find("near tie  ", at + 1)) ++shown;
+  EXPECT_EQ(shown, 10U);
 }
 
 }  // namespace

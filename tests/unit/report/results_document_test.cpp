@@ -9,6 +9,7 @@
 #include "report/configurations.hpp"
 #include "report/json_fields.hpp"
 #include "report/sections/sections.hpp"
+#include "spdnn/error.hpp"
 
 namespace spdnn {
 namespace {
@@ -232,6 +233,14 @@ TEST(ResultsDocument, OtherSystemsStandBesideRunsOfTheirSizeOnNoMoreProcessors) 
   }
 }
 
+TEST(ResultsDocument, RatesOfOtherSystemsHaveTheUnitOfTheGreatest) {
+  std::vector<Baseline> baselines(2);
+  baselines[0].edges_per_second = 2e12;
+  baselines[1].edges_per_second = 1e9;
+  const auto section = sections::others(evaluate({}, false), baselines);
+  EXPECT_EQ(find_block<Table>(*section, "others-table")->columns.at(7).unit, "TE/s");
+}
+
 TEST(ResultsDocument, EfficiencyIsOfTheWorkOfEachRankHoweverManyTheFirstRowHas) {
   const auto section =
       sections::scaling(evaluate({{run_line("a", 4, 2), run_line("a", 2, 4), run_line("a", 2, 8)}, {}}, false));
@@ -419,6 +428,14 @@ TEST(ResultsDocument, ARooflineNamesTheFastestVariantsAlone) {
   for (const Series& series : chart.series) names += series.name + " " + std::to_string(series.points.size()) + "|";
   EXPECT_EQ(names, "roof: copy on C, 1.00 GB/s 2|v8 1|v7 1|v6 1|v5 1|v4 1|others 4|");
   EXPECT_EQ(chart.series.back().points[0].label.find("v0, 1024 neurons"), 0U) << chart.series.back().points[0].label;
+  const std::vector<Point>& roof = chart.series.front().points;
+  EXPECT_DOUBLE_EQ(roof.at(0).x, chart.series.back().points[0].x / 1.5) << "v0 is the slowest";
+  EXPECT_DOUBLE_EQ(roof.at(1).x, chart.series[1].points[0].x * 1.5) << "v8 is the fastest";
+}
+
+TEST(ResultsDocument, ABaselineThatNoLineHasIsRefused) {
+  EXPECT_THROW(results_document({{run_line("a", 1)}, {}}, {.title = "T", .baseline_variant = "b"}), UsageError);
+  EXPECT_NO_THROW(results_document({{run_line("a", 1)}, {}}, {.title = "T", .baseline_variant = "a"}));
 }
 
 /// The line of a model's run of 8 images, PASSED, with these members.

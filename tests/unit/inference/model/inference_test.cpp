@@ -52,6 +52,8 @@ TEST(ModelInference, OfWhatIsInMemoryIsVerifiedLogitByLogitAndNodeByNode) {
       EXPECT_EQ(report.nodes_checked->nodes, report.nodes_run);
       EXPECT_EQ(report.predictions.size(), 5U);
       EXPECT_EQ(report.outputs, 2U);
+      EXPECT_TRUE(report.profile.empty());
+      for (const std::string& note : report.notes) EXPECT_EQ(note.find("time single nodes"), note.npos) << note;
     }
   }
 }

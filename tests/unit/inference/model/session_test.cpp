@@ -50,6 +50,18 @@ void expect_same_bits(const Tensor& one, const Tensor& other) {
   EXPECT_EQ(std::memcmp(one.values.data(), other.values.data(), one.values.bytes()), 0);
 }
 
+TEST(ModelSession, RefusesAModelWithoutAnAxisOfImages) {
+  ModelBuilder builder;
+  const ValueId number = builder.input({});
+  const Model model = builder.finish({builder.add(testing::make_activation(Activation::Kind::relu), {number})});
+  EXPECT_THROW(
+      try { ModelSession(model, settings_of(kReference, 1)); } catch (const DataError& error) {
+        EXPECT_STREQ(error.what(), "model: \"input0\" has no axes, expected images on axis 0");
+        throw;
+      },
+      DataError);
+}
+
 TEST(ModelSession, AnswersWithTheBitsOfAnInferenceWhateverTheBatch) {
   const testing::ModelCase network = testing::small_network(1, 0.3, 7);
   const Tensor& images = network.inputs[0];

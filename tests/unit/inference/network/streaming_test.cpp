@@ -12,7 +12,9 @@
 
 #include "core/types/read_ahead.hpp"
 #include "data/generate.hpp"
+#include "engines/engine.hpp"
 #include "engines/overflow.hpp"
+#include "inference/network/memory_estimate.hpp"
 #include "inference/run/run.hpp"
 #include "io/packed/digests.hpp"
 #include "io/packed/read_write.hpp"
@@ -230,6 +232,15 @@ TEST(StreamedPlans, SeveralProcessesHaveTogetherWhatOneMayHave) {
   EXPECT_EQ(at_once(10), 6U);
   EXPECT_EQ(at_once(120), 2U);  // the fewest that there can be
   EXPECT_THROW(at_once(121), DeviceError);
+}
+
+TEST(MemoryEstimates, CountWhatPlanningTakes) {
+  const Network network = testing::deep_network(4);
+  EXPECT_EQ(planning_bytes({}), 0U);
+  EXPECT_GT(planning_bytes(network), 0U);
+  const MemoryEstimate estimate =
+      estimate_memory("", network, make_plan(network, {}), find_variant("cpu_openmp"), {}, 8);
+  EXPECT_EQ(estimate.planning, planning_bytes(network));
 }
 
 TEST(StreamedPlans, LimitOfHostMemoryCoversPlanAndImages) {

@@ -145,6 +145,32 @@ TEST(Onnx, AShapeThatIsComputedFromShapesIsFolded) {
   EXPECT_EQ(only<Reshape>(model).shape, (Shape{kBatchExtent, 24}));
 }
 
+TEST(Onnx, SlicesHaveStepsFromSet10On) {
+  for (const int opset : {10, 17}) {
+    File file(opset);
+    file.input("x", {-1, 4, 1, 3}).output("y");
+    file.integers("zero", {0}).integers("one", {1}).integers("two", {2}).integers("four", {4});
+    file.node("Shape", {"x"}, "shape");
+    file.node("Slice", {"shape", "zero", "one"}, "images");
+    file.node("Slice", {"shape", "one", "four", "zero", "two"}, "rest");
+    set(file.node("Concat", {"images", "rest"}, "target"), "axis", std::int64_t{0});
+    file.node("Reshape", {"x", "target"}, "y");
+    EXPECT_EQ(only<Reshape>(file.read()).shape, (Shape{kBatchExtent, 4, 3})) << opset;
+  }
+}
+
+TEST(Onnx, BeforeSet7ADropoutIsForTrainingUnlessItSaysOtherwise) {
+  const auto with_dropout = [](int opset) {
+    File file(opset);
+    file.input("x", {-1, 4}).output("y");
+    file.node("Dropout", {"x"}, "kept");
+    file.node("Relu", {"kept"}, "y");
+    return refusal(file);
+  };
+  expect_part(with_dropout(6), "is_test is missing");
+  EXPECT_EQ(with_dropout(7), "it was read");
+}
+
 TEST(Onnx, TheNumberOfImagesMayBeComputedWithAsLongAsItStays) {
   const auto reshaped_to = [](const std::string& type, const std::string& number) {
     File file;
@@ -342,8 +368,10 @@ TEST(Onnx, ExternalDataAreReadFromTheFolderOfTheModel) {
     file.input("x", {-1, 1}).output("y");
     onnx::TensorProto& tensor = file.tensor("w", {1, 1}, onnx::TensorProto::FLOAT);
     tensor.set_data_location(onnx::TensorProto::EXTERNAL);
-    for (const auto& [key, value] :
-         {std::pair<std::string, std::string>{"location", location}, {"offset", offset}, {"length", length}}) {
+    for (const auto& [key, value] : {std::pair<std::string, std::string>{"location", location},
+                                     {"offset", offset},
+                                     {"length", length},
+                                     {"checksum", "unread"}}) {
       auto& entry = *tensor.add_external_data();
       entry.set_key(key);
       entry.set_value(value);

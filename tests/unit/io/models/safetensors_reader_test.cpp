@@ -98,6 +98,15 @@ TEST_F(Safetensors, TensorsOfAllTypes) {
   expect_refused(path, "has no tensor 'c'", [&] { tensors.read("c"); });
 }
 
+TEST_F(Safetensors, ALinearNodeMayHaveOneInput) {
+  written(
+      directory_ / "architecture.json",
+      R"({"input_shape":["N",1],"nodes":[{"op":"linear","name":"l","inputs":["input"],"cin":1,"cout":1,"bias":false}]})");
+  const std::string header = "{" + entry("l.weight", "F32", "[1,1]", 0, 4) + "}";
+  const Model model = read_safetensors(written(directory_ / "model.safetensors", container(header, raw({3}))));
+  EXPECT_EQ(dense_rows(std::get<Linear>(model.nodes.at(0).operation).weights, 0, 1), (std::vector<float>{3}));
+}
+
 TEST_F(Safetensors, WeightsKeepTheirType) {
   const auto form = [&](const std::string& type, const std::string& bytes) {
     written(

@@ -280,6 +280,8 @@ TEST(Tflite, ElementsBecomeWhatTheirOperatorSays) {
   EXPECT_EQ(of(Code::SUB, {2, -1}), (std::vector<double>{-10, 0.5, 0, 8}));
   EXPECT_NEAR(of(Code::LOGISTIC)[2], 1 / (1 + std::exp(-2.0)), 1e-12);
   EXPECT_NEAR(of(Code::HARD_SWISH)[2], 2 * 5 / 6.0, 1e-12);
+  for (const Code code : {Code::RELU, Code::RELU6, Code::RELU_N1_TO_1, Code::LOGISTIC, Code::HARD_SWISH})
+    EXPECT_THROW(of(code, {1, 1}), DataError) << tflite::EnumNameBuiltinOperator(code);
 }
 
 TEST(Tflite, SoftmaxIsOfChannels) {
