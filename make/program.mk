@@ -51,7 +51,7 @@ $(OUT)/%.o: %.cpp make/program.mk | build/.deps-BUILD $(OUT)/precompiled/src.hpp
 	@$(CXX) $(call precompiled,$<) $(call flags,$<) -MMD -MP -c $< -o $@
 $(OUT)/units/%.o: $(OUT)/units/%.cpp make/program.mk | build/.deps-BUILD $(OUT)/precompiled/src.hpp.gch
 	@mkdir -p $(@D)
-	$(call step,CXX $(call files_of,$*))
+	$(call step,CXX $(call files_text,$(call files_of,$*)))
 	@$(CXX) $(call precompiled,$*.cpp) -I. $(call flags,$*.cpp) $(if $(filter tests/%,$*),-Wno-shadow) -MMD -MP -c $< -o $@
 $(OUT)/precompiled/src.hpp.gch $(OUT)/precompiled/tests.hpp.gch: $(OUT)/precompiled/%.hpp.gch: make/precompiled/%.hpp make/precompiled/src.hpp make/program.mk | build/.deps-BUILD
 	@mkdir -p $(@D)
@@ -63,6 +63,8 @@ $(OUT)/%.cu.o: %.cu make/cuda.mk | build/.deps-BUILD
 	$(call step,NVCC $<)
 	@$(NVCC) $(INCLUDES) $(NVCCFLAGS) -MMD -MP -c $< -o $@
 
+# files_text,FILES: the file, or the number of files of a unit and their room.
+files_text = $(if $(word 2,$1),$(words $1) files of $(patsubst %/,%,$(dir $(subst /cold/,/,$*))),$1)
 # step,WHAT: announces a recipe as "[number/total] WHAT". A dry run counts the total at the first step, assuming that the
 # generated files that every make checks (FORCED) stay unchanged.
 STEPS    = $(eval STEPS := $(shell $(MAKE) --dry-run --no-print-directory STEPS=1 $(patsubst %,-o %,$(wildcard $(FORCED))) \
