@@ -5,19 +5,15 @@
 #include "cli/specification.hpp"
 #include "core/system/system_failure.hpp"
 #include "core/text/message.hpp"
-#include "inference/device/device_start.hpp"
 #include "inference/model/compiled_program.hpp"
-#include "inference/network/streaming.hpp"
+#include "inference/network/conversion.hpp"
 #include "inference/run/load.hpp"
 #include "io/files/path_kind.hpp"
 #include "io/models/model_file.hpp"
 #include "io/models/packed/writer.hpp"
 #include "io/networks/directory/layer_names.hpp"
 #include "io/networks/outputs.hpp"
-#include "io/packed/digests.hpp"
-#include "io/packed/read_write.hpp"
 #include "io/packed/stored_plan.hpp"
-#include "plan/planner.hpp"
 #include "spdnn/error.hpp"
 #include "spdnn/files.hpp"
 
@@ -122,19 +118,6 @@ void print_notes(const FileNotes& notes) {
   for (const std::string& note : notes) print_message({"note: ", note});
 }
 
-/// The plan must fit into memory, but not the network.
-void convert_stream(const NetworkStream& network, const Path& out, const std::optional<Passes>& passes,
-                    std::size_t budget, const ProgressCallback& progress) {
-  if (!passes) return write_packed(out, {.stream = &network}, progress);
-  const Plan plan = plan_stream(network, *passes, budget, 1, progress);
-  if (plan.streamed) {
-    std::string why = "cannot plan";
-    for (const std::string& note : plan.provenance.notes) why += "; " + note;
-    throw DeviceError(fmt::format("{}: {}", out.string(), why));
-  }
-  write_packed(out, {.stream = &network, .plan = &plan}, progress);
-}
-
 /// The model is converted as it is in its file, without the rewrites of `infer`.
 void convert_model(const Path& in, const Path& out, const po::variables_map& values) {
   refuse(values,
@@ -175,33 +158,17 @@ void convert_network(const Path& in, const Path& out, const po::variables_map& v
     refuse(values, {"bias", "bias-rule", "cap", "plan", "plan-device"},
            "an OUT of text layers, which contain only weights");
   if (!passes) refuse(values, {"plan-device"}, "a network that is stored without its plan");
-  const planning::TwinFinder find_twins = finder_on(device_of(values, "plan-device").value_or(Device::cpu));
+  NetworkConversion conversion{.network = network_parameters(values),
+                               .out = out,
+                               .form = form,
+                               .passes = passes,
+                               .plan_device = device_of(values, "plan-device").value_or(Device::cpu),
+                               .take_notes = print_notes};
+  conversion.network.path = in;
   check_outputs({{"OUT", out, form != Form::packed}}, {{"IN", in}});
-  NetworkSpec spec = network_parameters(values);
-  spec.path = in;
-  const NetworkRequest request = request_for(spec, parse_progress(*text_of(values, "progress")));
-  const std::size_t budget = host_budget(parse_bytes("host-memory", values["host-memory"].as<std::string>()));
-  if (const auto given = form == Form::packed ? stream_if_too_large(spec, budget) : std::nullopt)
-    return convert_stream(given->network, out, passes, budget, request.progress);
-  if (const auto text = form == Form::packed ? stream_text_if_too_large(spec, budget) : std::nullopt) {
-    print_notes(text->notes);
-    return convert_stream(text->network, out, passes, budget, request.progress);
-  }
-  NetworkFile file = read_network(in, request);
-  print_notes(file.notes);
-  if (form != Form::packed) {
-    write_network(out, form, file.network, request.progress);
-    say_what_is_lost(out, file);
-    return;
-  }
-  fill_in_parameters(spec, file);
-  if (passes) {
-    Plan plan = make_plan(file.network, *passes, find_twins);
-    plan.set_network_digest(network_digest(file.network));
-    write_network_with_plan(out, file.network, plan);
-  } else {
-    write_network(out, form, file.network, request.progress);
-  }
+  conversion.progress = parse_progress(*text_of(values, "progress"));
+  conversion.host_memory = parse_bytes("host-memory", values["host-memory"].as<std::string>());
+  say_what_is_lost(out, spdnn::convert_network(conversion));
 }
 
 void convert_images(const Path& in, const Path& out, const po::variables_map& values) {
