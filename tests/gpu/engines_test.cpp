@@ -10,6 +10,9 @@
 #include <random>
 #include <set>
 
+#include "data/generate.hpp"
+#include "engines/cuda/runtime/memory.hpp"
+#include "gpu/cuda_variants.hpp"
 #include "gpu/on_device.hpp"
 #include "plan/planner.hpp"
 #include "support/recorded.hpp"
@@ -239,6 +242,26 @@ TEST_F(EnginesTest, WorkingMemoryIsStatedAndGrowsWithTheBatch) {
     };
     EXPECT_GT(bytes(1), 0U);
     EXPECT_GE(bytes(1000), bytes(10));
+  });
+}
+
+/// Workspaces that cuSPARSE and cuBLAS allocate outside the pool are not seen here.
+TEST_F(EnginesTest, EnginesAllocateNoMoreThanTheyState) {
+  constexpr std::size_t kRounding = std::size_t{1} << 20U;  // of tens of buffers, and tables by layer
+  const Plan plan = make_plan(generate_official_network(1024, 12), parse_passes("dead"));
+  std::mt19937 random(14);
+  const ImageSet images = random_images(5000, 1024, true, random);
+  for_each_cuda_variant([&](const Variant& variant) {
+    const std::size_t stated = support_of(variant, plan, batch_info(images), {}).working_bytes;
+    wait(0);
+    reset_peak();
+    const std::size_t used = pool_use().used;
+    const auto engine = testing::engine_for(variant, plan, images);
+    engine->load(images);
+    testing::run_through(*engine, plan.depth());
+    const std::size_t allocated = pool_use().peak - used;
+    EXPECT_GT(allocated, images.bytes());
+    EXPECT_LE(allocated, stated + kRounding);
   });
 }
 

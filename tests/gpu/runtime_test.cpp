@@ -6,6 +6,7 @@
 #include "engines/cuda/layers/images.hpp"
 #include "engines/cuda/layers/source.hpp"
 #include "engines/cuda/runtime/device.hpp"
+#include "engines/cuda/runtime/memory.hpp"
 #include "gpu/on_device.hpp"
 #include "gpu/transfers.hpp"
 #include "spdnn/error.hpp"
@@ -143,6 +144,35 @@ TEST_F(DeviceImagesTest, BothFormsExpandInBothLayouts) {
     expect_expanded(ImageSet{ImageSet{ones}.to_bits()}, stream);
     expect_expanded(ImageSet{random_matrix(37, neurons, 20, false, random)}, stream);
   }
+}
+
+using MemoryTest = OnDevice;
+
+TEST_F(MemoryTest, BuffersLeaveTheDefaultPoolToOthers) {
+  const Stream stream = stream_on(EngineOptions{});
+  cudaMemPool_t others = nullptr;
+  check(cudaDeviceGetDefaultMemPool(&others, 0));
+  const auto value_of = [&](cudaMemPoolAttr attribute) {
+    std::uint64_t value = 0;
+    check(cudaMemPoolGetAttribute(others, attribute, &value));
+    return value;
+  };
+  const std::uint64_t used = pool_use().used;
+  const std::uint64_t used_by_others = value_of(cudaMemPoolAttrUsedMemCurrent);
+  const DeviceBuffer<std::byte> buffer(std::size_t{1} << 20U, stream);
+  EXPECT_EQ(pool_use().used - used, buffer.bytes());
+  EXPECT_EQ(value_of(cudaMemPoolAttrUsedMemCurrent), used_by_others);
+  EXPECT_EQ(value_of(cudaMemPoolAttrReleaseThreshold), 0U);
+}
+
+TEST_F(MemoryTest, ThePeakOutlivesTheBuffer) {
+  const Stream stream = stream_on(EngineOptions{});
+  reset_peak();
+  const PoolUse before = pool_use();
+  { const DeviceBuffer<std::byte> buffer(std::size_t{1} << 20U, stream); }
+  check(cudaStreamSynchronize(stream));
+  EXPECT_EQ(pool_use().used, before.used);
+  EXPECT_EQ(pool_use().peak, before.used + (std::size_t{1} << 20U));
 }
 
 using ErrorsTest = OnDevice;

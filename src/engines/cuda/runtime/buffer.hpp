@@ -5,10 +5,11 @@
 #include <utility>
 
 #include "engines/cuda/runtime/check.hpp"
+#include "engines/cuda/runtime/memory.hpp"
 
 namespace spdnn::cuda {
 
-/// Device memory for `size` values of T from the device's stream-ordered pool: allocated and freed in the order of
+/// Device memory for `size` values of T from the program's stream-ordered pool: allocated and freed in the order of
 /// `stream`, which must outlive the buffer. Not initialised. Freed memory stays in the pool, so that allocating it
 /// again costs microseconds and no synchronisation.
 template <class T>
@@ -16,7 +17,7 @@ class DeviceBuffer {
  public:
   DeviceBuffer() = default;
   DeviceBuffer(std::size_t size, cudaStream_t stream) : size_(size), stream_(stream) {
-    if (size > 0) check(cudaMallocAsync(reinterpret_cast<void**>(&data_), size * sizeof(T), stream));
+    if (size > 0) data_ = static_cast<T*>(allocate_on_device(size * sizeof(T), stream));
   }
   DeviceBuffer(DeviceBuffer&& other) noexcept
       : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)), stream_(other.stream_) {}

@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 #include <map>
 #include <mutex>
 #include <sstream>
@@ -13,6 +12,7 @@
 #include "core/system/build_info.hpp"
 #include "engines/cuda/runtime/buffer.hpp"
 #include "engines/cuda/runtime/check.hpp"
+#include "engines/cuda/runtime/memory.hpp"
 #include "engines/cuda/runtime/staging.hpp"
 #include "spdnn/error.hpp"
 
@@ -120,19 +120,6 @@ void use_device(const EngineOptions& options) {
   std::string why_not;
   if (!cuda_available(&why_not, options.device)) throw DeviceError(why_not);
   check(cudaSetDevice(options.device));
-  cudaMemPool_t pool = nullptr;
-  check(cudaDeviceGetDefaultMemPool(&pool, options.device));
-  std::uint64_t threshold = std::numeric_limits<std::uint64_t>::max();
-  check(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &threshold));
-}
-
-void trim_pool() {
-  int device = 0;
-  cudaMemPool_t pool = nullptr;
-  check(cudaGetDevice(&device));
-  check(cudaDeviceGetDefaultMemPool(&pool, device));
-  check(cudaDeviceSynchronize());
-  check(cudaMemPoolTrimTo(pool, 0));
 }
 
 Stream stream_on(const EngineOptions& options) {
@@ -165,13 +152,8 @@ std::size_t memory_budget(const EngineOptions& options) {
   std::size_t free_bytes = 0;
   std::size_t total_bytes = 0;
   check(cudaMemGetInfo(&free_bytes, &total_bytes));
-  cudaMemPool_t pool = nullptr;
-  std::uint64_t reserved = 0;
-  std::uint64_t used = 0;
-  check(cudaDeviceGetDefaultMemPool(&pool, options.device));
-  check(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrReservedMemCurrent, &reserved));
-  check(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrUsedMemCurrent, &used));
-  free_bytes += reserved - used;
+  const PoolUse pool = pool_use();
+  free_bytes += pool.reserved - pool.used;
   // 256 MiB for library contexts and workspaces, and a twentieth against fragmentation of the pool.
   constexpr std::size_t kReserve = std::size_t{256} << 20U;
   const std::size_t usable = free_bytes > 2 * kReserve ? free_bytes - kReserve - free_bytes / 20 : free_bytes / 2;

@@ -10,12 +10,9 @@ namespace spdnn::cuda {
 /// Whether this build has code for the current device.
 bool has_code_for_device();
 
-/// Makes the device of `options` this thread's current one and keeps its pool from handing memory back to the driver
-/// at each synchronisation. Every engine calls it first. DeviceError where the device cannot be used.
+/// Makes the device of `options` this thread's current one. Every engine calls it first. DeviceError if the device
+/// cannot be used.
 void use_device(const EngineOptions& options);
-
-/// Hands the pool's unused memory back to the driver, for those who allocate past the pool. Waits for the device.
-void trim_pool();
 
 /// use_device(), and a stream of its own there: what an engine's members allocate on. Memory that earlier engines left
 /// in the pool is handed back, as the libraries allocate past it.

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "engines/cuda/runtime/device.hpp"
+#include "engines/cuda/runtime/memory.hpp"
 
 namespace spdnn::cuda {
 
