@@ -45,6 +45,12 @@ struct LogitCheck {
   /// Of the largest expected logit. fp32 engines differ by at most some hundredths of it, even in deep models, whose
   /// bound may be as large as the logits.
   static constexpr double kTolerance = 1e-4;
+  /// Of a probability, from a softmax or a sigmoid: at most this of 1 and ten times this of itself, as any change of a
+  /// number before the softmax changes it in proportion; and a unit in the last place of numbers up to 4, because
+  /// libraries compute sigmoids near 1/2 and subtract.
+  static double tolerance_of_probability(double expected) {
+    return kTolerance * std::min(1.0, 10 * expected) + 0x1p-22;
+  }
 
   std::string against;             ///< for people
   Index images = 0;                ///< number of compared images, from the first
@@ -52,15 +58,14 @@ struct LogitCheck {
   double largest_deviation = 0;    ///< |found - expected|, in units of the logits
   double largest_bound = 0;        ///< likewise; infinite if the theorem gives no bound for a logit
   double largest_expected = 0;     ///< |expected|, likewise
-  double whole = 0;                ///< 1 where outputs are shares of 1 (of a softmax or a sigmoid), otherwise 0
+  double tolerance = 0;            ///< likewise, of a number that is no probability; or of the largest probability
+  double largest_excess = 0;       ///< of |found - expected| / tolerance; more than 1 is wrong
   Index outside = 0;               ///< images with a logit outside its bound
-  Index beyond = 0;                ///< other images, with a logit that is off by more than the tolerance
+  Index beyond = 0;                ///< other images, with a logit beyond the tolerance
   std::vector<Index> first_ids{};  ///< 1-based, at most ten: the first of both
   Index differing = 0;             ///< images of another prediction
   std::vector<NearTie> near_ties{};
 
-  /// Shares of 1 may all be tiny although their sum is not.
-  double tolerance() const { return kTolerance * std::max(largest_expected, whole); }
   bool right() const { return outside == 0 && beyond == 0; }
   /// Whether logits within these bounds are proven right: no bound is above a hundredth of the largest logit. In deep
   /// models bounds grow beyond that.

@@ -59,8 +59,8 @@ std::string check_text(const LogitCheck& check, bool classes) {
     text += fmt::format("; {} outside it, first {}", counted(check.outside, "image is", "images are"),
                         fmt::join(check.first_ids, " "));
   if (check.beyond > 0)
-    text += fmt::format("; {} within it, but off by more than the tolerance of {:.3g}, first {}",
-                        counted(check.beyond, "image is", "images are"), check.tolerance(),
+    text += fmt::format("; {} within it, but off by up to {:.3g} times the tolerance, first {}",
+                        counted(check.beyond, "image is", "images are"), check.largest_excess,
                         fmt::join(check.first_ids, " "));
   if (std::isinf(check.largest_bound)) text += "; infinite bounds prove nothing";
   if (classes) text += fmt::format("; {}", counted(check.differing, "prediction differs", "predictions differ"));
@@ -139,7 +139,8 @@ Json check_json(const std::optional<LogitCheck>& check) {
           {"largest_deviation", finite_json(check->largest_deviation)},
           {"largest_bound", finite_json(check->largest_bound)},
           {"largest_expected", finite_json(check->largest_expected)},
-          {"tolerance", finite_json(check->tolerance())},
+          {"tolerance", finite_json(check->tolerance)},
+          {"largest_excess", finite_json(check->largest_excess)},
           {"outside", check->outside},
           {"beyond", check->beyond},
           {"first_ids", check->first_ids},

@@ -123,8 +123,8 @@ refused() {
   run "${infer[@]}" --expected vgg/logits.npy --json run.json
   echo "$output"
   [ "$status" -eq 0 ]
-  [[ "$output" == *"UNVERIFIED"*"says little"*"within the tolerance of "*"0.01 % of the largest logit"* ]]
-  jq -e '.expected.beyond == 0 and .expected.largest_deviation < .expected.tolerance' run.json
+  [[ "$output" == *"UNVERIFIED"*"says little"*"within the tolerance, "*" of it, which proves nothing"* ]]
+  jq -e '.expected.beyond == 0 and .expected.largest_deviation < .expected.tolerance and .expected.largest_excess < 1' run.json
   # The sign of the largest weight of a convolution. The architecture names the digest of the weights as they were.
   jq 'del(.weights)' vgg/architecture.json >new.json && mv new.json vgg/architecture.json
   /usr/bin/python3 -c "
@@ -138,7 +138,7 @@ open('vgg/model.safetensors', 'wb').write(data)"
   run "${infer[@]}" --expected vgg/logits.npy --json run.json
   echo "$output"
   [ "$status" -eq 1 ]
-  [[ "$output" == *"but off by more than the tolerance of "*"FAILED"*"is beyond the tolerance of "* ]]
+  [[ "$output" == *"but off by up to "*" times the tolerance"*"FAILED"*", but "*" times the tolerance"* ]]
   jq -e '.verdict.status == "FAILED" and .expected.outside == 0 and .expected.beyond > 0' run.json
 }
 
@@ -162,15 +162,13 @@ open('vgg/model.safetensors', 'wb').write(data)"
   array few.npy "(19,)" "[0] * 19" "<i8"
   array high.npy "(20,)" "[7] * 20" "<i8"
   array logits.npy "(20, 6)" "[0.5] * 120" "<f4"
-  array more.npy "(21, 7)" "[0.5] * 147" "<f4"
   refused 3 "spdnn: nan.npy: *" "$SPDNN" infer --model model.safetensors --inputs nan.npy
   refused 3 "spdnn: wide.npy: images of 1 x 6 x 7, expected 1 x 6 x 6*" "$SPDNN" infer --model model.safetensors --inputs wide.npy
   refused 3 "spdnn: absent.npy: *" "$SPDNN" infer --model model.safetensors --inputs absent.npy
   refused 3 "spdnn: absent.onnx: *" "$SPDNN" infer --model absent.onnx --inputs images.npy
   refused 3 "spdnn: few.npy: 19 labels, expected 20*" "${infer[@]}" --labels few.npy
   refused 3 "spdnn: high.npy: *7*" "${infer[@]}" --labels high.npy
-  refused 3 "spdnn: logits.npy: an array of 20 x 6, expected *7*" "${infer[@]}" --expected logits.npy
-  refused 3 "spdnn: more.npy: *" "${infer[@]}" --expected more.npy
+  refused 3 "spdnn: logits.npy: an array of 20 x 6, expected *7, for at least one image" "${infer[@]}" --expected logits.npy
   head -c 300 model.safetensors >cut.safetensors
   refused 3 "spdnn: cut.safetensors: *" "$SPDNN" infer --model cut.safetensors --inputs images.npy
   jq '.nodes[2].op = "gelu"' architecture.json >other.json
@@ -276,7 +274,7 @@ for name, shape in (('input', (2, 3, 7, 5)), ('output', (2, 4, 5, 4))):
   [[ "$output" == *"PASSED (against output.npy on all 2 images"*"the reference in fp64 on all 2 images"* ]]
   run "$SPDNN" infer --model "$conformance/model.onnx" --inputs input.npy --expected input.npy
   [ "$status" -eq 3 ]
-  [[ "$output" == "spdnn: input.npy: an array of 2 x 3 x 7 x 5, expected N x 4 x 5 x 4, for 1 to 2 images" ]]
+  [[ "$output" == "spdnn: input.npy: an array of 2 x 3 x 7 x 5, expected N x 4 x 5 x 4, for at least one image" ]]
 }
 
 @test "inspect: the nodes of a model, their weights and multiply-adds, and who takes it" {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/types/shape.hpp"
+#include "inference/model/run.hpp"
 #include "inference/run/load.hpp"
 #include "io/arrays/image_tensor.hpp"
 #include "io/arrays/npz.hpp"
@@ -49,21 +50,23 @@ Index classes_of(const Model& model) {
 }
 
 Tensor load_expected(const ModelTruth& truth, const Model& model, Index images, std::vector<std::string>& notes) {
+  const std::string name = truth.expected_logits ? "expected" : truth.expected;
   const FirstRows given =
       truth.expected_logits ? FirstRows{*truth.expected_logits} : read_array_rows(truth.expected, {});
   const Tensor& expected = given.tensor;
   if (given.type == NumberType::f64) notes.push_back(rounded_note(truth.expected));
   const Shape& output = model.values[model.outputs.front()].shape;
-  const bool fits = !expected.shape.empty() && expected.shape[0] >= 1 && expected.shape[0] <= Extent{images} &&
+  const bool fits = !expected.shape.empty() && expected.shape[0] >= 1 &&
                     without_ones(of_image(expected.shape)) == without_ones(of_image(output));
   if (!fits) {
-    Shape wanted = output;  // of a model for a fixed number of images, too, fewer rows may be given
+    Shape wanted = output;  // of a model for a fixed number of images, too, any number of rows may be given
     wanted[0] = kBatchExtent;
-    throw DataError(fmt::format("{}: an array of {}, expected {}, for 1 to {} images",
-                                truth.expected_logits ? "expected" : truth.expected, shape_text(expected.shape),
-                                shape_text(wanted), images));
+    throw DataError(fmt::format("{}: an array of {}, expected {}, for at least one image", name,
+                                shape_text(expected.shape), shape_text(wanted)));
   }
-  return expected;
+  if (expected.shape[0] <= Extent{images}) return expected;
+  notes.push_back(fmt::format("{}: the first {} of {} rows are compared", name, images, expected.shape[0]));
+  return images_from(expected, 0, images);
 }
 
 }  // namespace spdnn

@@ -24,8 +24,9 @@ LoadedImages load_model_images(const ModelInputs& inputs, const Model& model);
 /// than 1; otherwise 0.
 Index classes_of(const Model& model);
 
-/// The expected logits, from a file or from memory, for at least the first image, each with as many elements as the
-/// model's output. Surprising properties of the file are added to `notes`. DataError if they do not fit.
+/// The expected logits, from a file or from memory, of the first images or of all, each with as many elements as the
+/// model's output. Rows beyond the images are left out, with a note; surprising properties of the file are noted, too.
+/// DataError if they do not fit.
 Tensor load_expected(const ModelTruth& truth, const Model& model, Index images, std::vector<std::string>& notes);
 
 }  // namespace spdnn

@@ -14,23 +14,18 @@ std::string nodes_text(const NodeCheck& check) {
   return fmt::format("node by node: largest deviation {:.3g} of the bound, at {}", check.largest_ratio, check.worst);
 }
 
-std::string tolerance_text(const LogitCheck& check) {
-  return fmt::format("the tolerance of {:.3g}, {:.2g} % of {}", check.tolerance(), 100 * LogitCheck::kTolerance,
-                     check.whole > check.largest_expected ? "1" : "the largest logit");
-}
-
 std::string check_text(const LogitCheck& check) {
   std::string text = fmt::format("{}: largest deviation {:.3g} of the bound", check.against, check.largest_ratio);
-  if (check.beyond > 0)
-    text += fmt::format(", but {:.3g} is beyond {}", check.largest_deviation, tolerance_text(check));
+  if (check.beyond > 0) text += fmt::format(", but {:.3g} times the tolerance", check.largest_excess);
   return text;
 }
 
 /// Of logits within bounds that say little.
 std::string little_text(const LogitCheck& check) {
   return fmt::format(
-      "{}, which says little: bounds are up to {:.3g}, logits up to {:.3g}; within {}, which proves nothing",
-      check_text(check), check.largest_bound, check.largest_expected, tolerance_text(check));
+      "{}, which says little: bounds are up to {:.3g}, logits up to {:.3g}; within the tolerance, {:.3g} of it, "
+      "which proves nothing",
+      check_text(check), check.largest_bound, check.largest_expected, check.largest_excess);
 }
 
 /// The results of comparisons in words: lists joined by semicolons.

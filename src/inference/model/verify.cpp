@@ -12,6 +12,7 @@
 #include "core/types/progress.hpp"
 #include "engines/devices.hpp"
 #include "inference/model/accuracy.hpp"
+#include "inference/model/probabilities.hpp"
 #include "inference/model/run.hpp"
 #include "model/graph/node_text.hpp"
 #include "model/oracle/evaluate.hpp"
@@ -37,38 +38,13 @@ Index images_at_once(const Model& model, std::size_t host_memory) {
   return static_cast<Index>(std::clamp<std::size_t>(budget / std::max<std::size_t>(each, 1), 1, kMostReferenceImages));
 }
 
-/// Whether the operation makes numbers from 0 to 1 of any.
-bool makes_shares(const Operation& operation) {
-  using Kind = Activation::Kind;
-  const auto* activation = std::get_if<Activation>(&operation);
-  return std::holds_alternative<Softmax>(operation) ||
-         (activation != nullptr && (activation->kind == Kind::sigmoid || activation->kind == Kind::hard_sigmoid));
-}
-
-/// Whether the operation only moves elements of its inputs.
-bool only_moves(const Operation& operation) {
-  const auto* activation = std::get_if<Activation>(&operation);
-  return std::holds_alternative<Reshape>(operation) || std::holds_alternative<Transpose>(operation) ||
-         std::holds_alternative<Concat>(operation) ||
-         (activation != nullptr && activation->kind == Activation::Kind::identity);
-}
-
-/// Whether the first output consists of numbers from 0 to 1, from a softmax or a sigmoid, perhaps moved.
-bool gives_shares(const Model& model) {
-  std::vector<bool> shares(model.values.size());
-  for (const Node& node : model.nodes)
-    shares[node.output] = makes_shares(node.operation) ||
-                          (only_moves(node.operation) && std::all_of(node.inputs.begin(), node.inputs.end(),
-                                                                     [&](ValueId input) { return shares[input]; }));
-  return shares[model.outputs.front()];
-}
-
 /// One comparison of several, as images come.
 class Comparer {
  public:
-  Comparer(std::string against, Index classes, bool shares) : classes_(classes) {
+  /// `probabilities`: by element of an image; see probabilities_of().
+  Comparer(std::string against, Index classes, const std::vector<bool>& probabilities)
+      : classes_(classes), probabilities_(probabilities) {
     check_.against = std::move(against);
-    check_.whole = shares ? 1 : 0;
   }
 
   /// `bounds` are those of the expected logits.
@@ -76,17 +52,24 @@ class Comparer {
            std::span<const double> bounds) {
     ++check_.images;
     double largest = 0;
-    double farthest = 0;
+    Image one{image};
     for (std::size_t i = 0; i < found.size(); ++i) {
       const double off = std::abs(found[i] - expected[i]);
+      const double size = std::abs(expected[i]);
       largest = std::max(largest, ratio(off, bounds[i]));
-      farthest = std::max(farthest, or_infinite(off));
+      check_.largest_deviation = std::max(check_.largest_deviation, or_infinite(off));
       check_.largest_bound = std::max(check_.largest_bound, or_infinite(bounds[i]));
-      check_.largest_expected = std::max(check_.largest_expected, std::abs(expected[i]));
+      check_.largest_expected = std::max(check_.largest_expected, size);
+      if (probabilities_[i]) {
+        one.excess = std::max(one.excess, ratio(off, LogitCheck::tolerance_of_probability(size)));
+      } else {
+        one.farthest = std::max(one.farthest, or_infinite(off));
+        largest_other_ = std::max(largest_other_, size);
+      }
     }
     check_.largest_ratio = std::max(check_.largest_ratio, largest);
-    check_.largest_deviation = std::max(check_.largest_deviation, farthest);
-    images_.push_back({image, farthest, largest > 1});
+    one.outside = largest > 1;
+    images_.push_back(one);
     if (classes_ == 0) return;
     const Index mine = largest_of(found);
     const Index theirs = largest_of(expected);
@@ -97,8 +80,13 @@ class Comparer {
   }
 
   LogitCheck take() {
-    for (const Image& one : images_) {
-      if (!one.outside && one.farthest <= check_.tolerance()) continue;
+    const bool all = std::find(probabilities_.begin(), probabilities_.end(), false) == probabilities_.end();
+    check_.tolerance =
+        all ? LogitCheck::tolerance_of_probability(check_.largest_expected) : LogitCheck::kTolerance * largest_other_;
+    for (Image& one : images_) {
+      if (!all) one.excess = std::max(one.excess, ratio(one.farthest, check_.tolerance));
+      check_.largest_excess = std::max(check_.largest_excess, one.excess);
+      if (!one.outside && one.excess <= 1) continue;
       ++(one.outside ? check_.outside : check_.beyond);
       if (check_.first_ids.size() < kShownIds) check_.first_ids.push_back(one.number + 1);
     }
@@ -106,11 +94,12 @@ class Comparer {
   }
 
  private:
-  /// The tolerance is known once all images are.
+  /// The tolerance of numbers other than probabilities is known once all images are.
   struct Image {
     Index number;
-    double farthest;  ///< deviation of a logit
-    bool outside;     ///< the bound
+    double farthest = 0;   ///< deviation of a number that is no probability
+    double excess = 0;     ///< the largest deviation relative to the tolerance
+    bool outside = false;  ///< the bound
   };
 
   /// NaN, and any deviation where the bound is 0, exceeds every bound.
@@ -120,6 +109,8 @@ class Comparer {
   }
 
   Index classes_;
+  const std::vector<bool>& probabilities_;
+  double largest_other_ = 0;  ///< expected number that is no probability
   std::vector<Image> images_;
   LogitCheck check_;
 };
@@ -169,9 +160,9 @@ LogitChecks check_logits(const Model& model, const Tensor& images, const Tensor&
     if (some == all) return all == 1 ? together : "all " + together;
     return fmt::format("the first {} of {}, a sample", some, together);
   };
-  const bool shares = gives_shares(model);
-  Comparer expected(fmt::format("{} on {}", truth.expected_source, of_all(given)), classes, shares);
-  Comparer recomputed("the reference in fp64 on " + of_all(truth.recomputed), classes, shares);
+  const std::vector<bool> probabilities = probabilities_of(model, model.outputs.front());
+  Comparer expected(fmt::format("{} on {}", truth.expected_source, of_all(given)), classes, probabilities);
+  Comparer recomputed("the reference in fp64 on " + of_all(truth.recomputed), classes, probabilities);
   const Index count = std::max(given, truth.recomputed);
   const Index step = images_at_once(model, truth.host_memory);
   Cancellation cancellation(cancelled);

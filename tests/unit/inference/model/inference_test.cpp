@@ -319,7 +319,7 @@ TEST(ModelVerify, TheLargestLogitAndBoundAreThoseOfAllImages) {
   const LogitCheck second_is_larger = check({1, 1, 0, -400});
   for (const LogitCheck& one : {first_is_larger, second_is_larger}) {
     EXPECT_NEAR(one.largest_expected, 800, 0.001);  // of a negative logit
-    EXPECT_DOUBLE_EQ(one.tolerance(), 1e-4 * one.largest_expected);
+    EXPECT_DOUBLE_EQ(one.tolerance, 1e-4 * one.largest_expected);
     EXPECT_GT(one.largest_bound, 1e-5);
   }
   EXPECT_EQ(first_is_larger.largest_bound, second_is_larger.largest_bound);
@@ -412,7 +412,7 @@ TEST(ModelVerdict, BoundsThatSayLittleProveNothingAlone) {
   report.expected->outside = 0;
   report.expected->beyond = 1;
   EXPECT_EQ(verdict_of(report).status, Verdict::Status::failed);
-  EXPECT_NE(verdict_of(report).against.find("beyond the tolerance"), std::string::npos);
+  EXPECT_NE(verdict_of(report).against.find("times the tolerance"), std::string::npos);
 }
 
 /// Bounds of a whole model that say little do not count where each node was compared.
@@ -506,54 +506,122 @@ TEST(ModelVerdict, AWrongWeightThatTheBoundOfADeepModelHidesIsBeyondTheTolerance
   const LogitCheck good = check_of(1);
   EXPECT_TRUE(good.right());
   EXPECT_FALSE(good.conclusive());
-  EXPECT_EQ(good.tolerance(), 1e-4 * good.largest_expected);
+  EXPECT_EQ(good.tolerance, 1e-4 * good.largest_expected);
   const LogitCheck wrong = check_of(0.5F);
   EXPECT_EQ(wrong.outside, 0U);  // the bounds say nothing
   EXPECT_EQ(wrong.beyond, 3U);
   EXPECT_EQ(wrong.first_ids, (std::vector<Index>{1, 2, 3}));
 }
 
-/// Shares of 1 may all be tiny: what is off by 1e-7 of 1 is not wrong because the largest is 5e-4.
-TEST(LogitChecks, TheToleranceOfSharesIsOfOne) {
-  using Kind = Activation::Kind;
-  for (const Kind kind : {Kind::sigmoid, Kind::tanh}) {
+/// The comparison of `expected`, which are the model's logits, with `expected` times `factor`.
+LogitCheck check_of_scaled(const Model& model, const Tensor& images, double factor) {
+  const Bounded exact = evaluate(model, {images}).front();
+  const Tensor found = make_tensor(exact.shape, {exact.values.begin(), exact.values.end()});
+  std::vector<float> scaled(found.values.begin(), found.values.end());
+  for (float& value : scaled) value = static_cast<float>(value * factor);
+  const Tensor expected = make_tensor(found.shape, scaled);
+  return *check_logits(model, images, found, 0, {&expected, "given", 0}, {}, {}).expected;
+}
+
+/// Probabilities of many classes are all far below 1, so that a part of 1 would allow any error of them.
+TEST(LogitChecks, SmallProbabilitiesMustBeRightAsLargeOnes) {
+  constexpr Extent kClasses = 2000;
+  for (const bool softmax : {true, false}) {
     ModelBuilder builder;
-    const ValueId x = builder.input({kBatchExtent, 2});
-    Activation last;
-    last.kind = kind;
-    const Model model = builder.finish({builder.add(last, {x})});
-    const Tensor images = make_tensor({1, 2}, {-8, -9});
-    const Tensor expected = make_tensor({1, 2}, {3.4e-4F, 1.2e-4F});
-    const LogitCheck check = *check_logits(model, images, expected, 2, {&expected, "given", 0}, {}, {}).expected;
-    EXPECT_DOUBLE_EQ(check.tolerance(), kind == Kind::sigmoid ? 1e-4 : 1e-4 * 3.4e-4F);
-    ModelReport report;
-    report.expected = check;
-    report.expected->outside = 0;
-    report.expected->beyond = 1;
-    EXPECT_NE(verdict_of(report).against.find(kind == Kind::sigmoid ? "0.01 % of 1" : "0.01 % of the largest logit"),
-              std::string::npos);
+    const ValueId x = builder.input({kBatchExtent, kClasses});
+    const Model model = builder.finish(
+        {builder.add(softmax ? Operation(Softmax{1}) : testing::make_activation(Activation::Kind::sigmoid), {x})});
+    testing::Rng rng(8);
+    Tensor images = testing::random_tensor(rng, {3, kClasses});
+    if (!softmax) {
+      std::vector<float> low(images.values.begin(), images.values.end());
+      for (float& value : low) value = value / 10 - 8;  // sigmoids of about 3e-4
+      images = make_tensor(images.shape, low);
+    }
+    EXPECT_EQ(check_of_scaled(model, images, 1).beyond, 0U) << softmax;
+    for (const double factor : {0.9, 1.01, 1.1}) {
+      const LogitCheck check = check_of_scaled(model, images, factor);
+      EXPECT_EQ(check.beyond + check.outside, 3U) << factor;
+      EXPECT_GT(check.largest_excess, 1) << factor;
+      EXPECT_FALSE(check.right());
+    }
   }
 }
 
-/// What flattens, turns or joins shares leaves them shares; what joins them with other numbers or adds to them does
-/// not.
-TEST(LogitChecks, TheToleranceOfSharesIsOfOneWhereverTheyAreMoved) {
+/// Libraries compute sigmoids near 1/2 and subtract, so that tiny ones have few right digits.
+TEST(LogitChecks, TinyProbabilitiesMayBeOffByAUnitInTheLastPlaceOfOne) {
+  ModelBuilder builder;
+  const ValueId x = builder.input({kBatchExtent, 2});
+  const Model model = builder.finish({builder.add(testing::make_activation(Activation::Kind::sigmoid), {x})});
+  const Tensor images = make_tensor({1, 2}, {-16, -20});
+  const Tensor found = make_tensor({1, 2}, {1.2e-7F, 1e-9F});
+  const Tensor expected = make_tensor({1, 2}, {0, 1.2e-7F});
+  EXPECT_EQ(check_logits(model, images, found, 2, {&expected, "given", 0}, {}, {}).expected->beyond, 0U);
+}
+
+/// Detectors join boxes of hundreds of pixels with probabilities.
+TEST(LogitChecks, ProbabilitiesBesideOtherNumbersHaveTheirOwnTolerance) {
   const Activation identity = testing::make_activation(Activation::Kind::identity);
-  const auto whole = [](const std::vector<Operation>& after, bool joined_with_input) {
+  const auto check = [&](const std::vector<Operation>& before, const std::vector<float>& of_probabilities) {
     ModelBuilder builder;
     const ValueId x = builder.input({kBatchExtent, 2, 1});
     ValueId y = builder.add(Softmax{1}, {x});
-    y = builder.add(Concat{1}, {y, joined_with_input ? x : y});
-    for (const Operation& operation : after) y = builder.add(operation, {y});
-    const Model model = builder.finish({y});
-    const Tensor expected = make_tensor({1, 4, 1}, {0.1F, 0.2F, 0.3F, 0.4F});
-    const Tensor images = make_tensor({1, 2, 1}, {1, 2});
-    return check_logits(model, images, expected, 4, {&expected, "given", 0}, {}, {}).expected->whole;
+    for (const Operation& operation : before) y = builder.add(operation, {y});
+    const ValueId product = builder.add(Elementwise{Elementwise::Kind::multiply}, {y, y});
+    const Model model =
+        builder.finish({builder.add(Reshape{{kBatchExtent, 6}}, {builder.add(Concat{1}, {y, product, x})})});
+    const Tensor images = make_tensor({1, 2, 1}, {640, 640});
+    const std::vector<float> found = {0.5F, 0.5F, 0.25F, 0.25F, 640, 640};
+    std::vector<float> expected = found;
+    for (std::size_t i = 0; i < of_probabilities.size(); ++i) expected[i] += of_probabilities[i];
+    const Tensor given = make_tensor({1, 6}, expected);
+    return *check_logits(model, images, make_tensor({1, 6}, found), 0, {&given, "given", 0}, {}, {}).expected;
   };
-  EXPECT_EQ(whole({}, false), 1);
-  EXPECT_EQ(whole({Transpose{{0, 2, 1}}, identity, Reshape{{kBatchExtent, 4}}}, false), 1);
-  EXPECT_EQ(whole({}, true), 0);
-  EXPECT_EQ(whole({identity, testing::make_activation(Activation::Kind::tanh)}, false), 0);
+  const std::vector<Operation> moved = {identity, Transpose{{0, 2, 1}}, Transpose{{0, 2, 1}}};
+  for (const auto& before : {std::vector<Operation>{}, moved}) {
+    const auto excess = [&](const std::vector<float>& off) { return check(before, off).largest_excess; };
+    EXPECT_EQ(check(before, {}).tolerance, 1e-4 * 640);
+    EXPECT_LT(excess({5e-5F}), 1);
+    EXPECT_GT(excess({2e-4F}), 1);
+    EXPECT_GT(excess({0, 0, 2e-4F}), 1) << "a product of two";
+    EXPECT_LT(excess({0, 0, 0, 0, 0.05F}), 1) << "a number of another size";
+    EXPECT_GT(excess({0, 0, 0, 0, 0.07F}), 1);
+  }
+  const std::vector<Operation> changed = {testing::make_activation(Activation::Kind::tanh)};
+  EXPECT_LT(check(changed, {2e-4F}).largest_excess, 1) << "no longer a probability";
+}
+
+/// The reference is of the same model, which may be a wrong reading of the file that the expected logits come from.
+TEST(ModelInference, ExpectedLogitsMustHoldWhereTheReferenceDoes) {
+  ModelBuilder builder;
+  const ValueId x = builder.input({kBatchExtent, 2000});
+  const Model model = builder.finish({builder.add(Softmax{1}, {x})});
+  testing::Rng rng(9);
+  const Tensor images = testing::random_tensor(rng, {2, 2000});
+  ModelSpec spec;
+  spec.variant = "conv_reference";
+  const Tensor found = model_report(spec, model, images).logits;
+  for (const float factor : {1.0F, 1.1F}) {
+    std::vector<float> expected(found.values.begin(), found.values.end());
+    for (float& value : expected) value *= factor;
+    spec.truth.expected_logits = make_tensor(found.shape, expected);
+    spec.truth.everything = true;
+    const ModelReport report = model_report(spec, model, images);
+    EXPECT_TRUE(report.recomputed->right() && report.nodes_checked->right());
+    EXPECT_EQ(report.verdict.status, factor == 1 ? Verdict::Status::passed : Verdict::Status::failed);
+  }
+}
+
+TEST(ModelInference, ExpectedRowsBeyondTheImagesAreLeftOut) {
+  ModelSpec spec;
+  spec.variant = "conv_reference";
+  const Tensor images = make_tensor({2, 2}, {1, 1, 1, 0});
+  spec.truth.expected_logits = make_tensor({3, 2}, {3, 3.F + 0x1p-20F, 1, 1, 7, 7});
+  const ModelReport report = model_report(spec, two_sums(), images);
+  EXPECT_EQ(report.verdict.status, Verdict::Status::passed) << report.verdict.against;
+  EXPECT_EQ(report.expected->images, 2U);
+  EXPECT_NE(std::find(report.notes.begin(), report.notes.end(), "expected: the first 2 of 3 rows are compared"),
+            report.notes.end());
 }
 
 }  // namespace
