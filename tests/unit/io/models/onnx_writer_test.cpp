@@ -158,6 +158,14 @@ TEST_F(WrittenOnnx, ResizesAreWrittenByFactorsOrBySizes) {
   resize.size = {31, 10};
   resize.scale = {31.F / 7, 2};  // in fp32, 7 times this is less than 31
   EXPECT_EQ(operators(resize, shape), "Shape Concat Resize");
+  resize.size = {7, 7};
+  resize.scale = {1, 7.F / 5};  // in fp32, 5 times this is 7, but only by rounding
+  EXPECT_EQ(operators(resize, shape), "Shape Concat Resize");
+  resize.size = {7, 6};
+  resize.scale = {1, 1.3F};  // no size gives this scale
+  EXPECT_EQ(operators(resize, shape), "Resize");
+  resize.size = {31, 10};
+  resize.scale = {31.F / 7, 2};
   Rng rng(3);
   for (const auto place : {Resize::Place::half_pixel, Resize::Place::align_corners, Resize::Place::asymmetric})
     for (const auto kind : {Resize::Kind::nearest, Resize::Kind::linear}) {
@@ -199,6 +207,24 @@ TEST_F(WrittenOnnx, EveryNameIsThereOnceAndPlain) {
   const onnx::ModelProto found = proto(model);
   for (const onnx::NodeProto& node : found.graph().node()) names.push_back(node.output(0));
   EXPECT_EQ(names, (std::vector<std::string>{"caf\\xe9\\x0a", "input0_2", "_2", "value4"}));
+}
+
+/// Nodes that were one operator of another file have one name. Names that others have stay theirs.
+TEST_F(WrittenOnnx, EveryNodeHasANameOfItsOwn) {
+  ModelBuilder builder;
+  const ValueId x = builder.input({kBatchExtent, 2, 5});
+  Rng rng(3);
+  ValueId y = builder.add(testing::random_linear(rng, 5, 5, 1), {x});
+  for (int i = 0; i < 4; ++i) y = builder.add(Activation{}, {y});
+  const Resize resize{.place = Resize::Place::half_pixel, .size = {1, 31}, .scale = {1, 31.F / 5}};
+  Model model = builder.finish({x, builder.add(resize, {y})});
+  const std::array<const char*, 6> wanted{"a", "a", "a_2", "a", "", "a_2"};
+  for (std::size_t n = 0; n < model.nodes.size(); ++n) model.nodes[n].name = wanted.at(n);
+  std::vector<std::string> names;
+  const onnx::ModelProto found = proto(model);
+  for (const onnx::NodeProto& node : found.graph().node()) names.push_back(node.name());
+  EXPECT_EQ(names, (std::vector<std::string>{"a.product", "a", "a_3", "a_2", "a_4", "value5", "a_2_2.kept",
+                                             "a_2_2.sizes", "a_2_2", "input0_2"}));
 }
 
 TEST_F(WrittenOnnx, MoreThanProtobufHoldsIsRefusedBeforeItIsMade) {

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <limits>
+#include <set>
 #include <utility>
 
-#include "core/text/message.hpp"
 #include "spdnn/error.hpp"
 
 namespace spdnn::onnx_writer {
@@ -39,12 +39,30 @@ void GraphWriter::write() {
     tensor.set_name(names_[id]);
     tensor.set_raw_data(constant->values.data(), constant->values.bytes());
   }
-  for (const Node& node : model_.nodes) write_node(*this, node);
+  const std::vector<std::string> node_names = name_nodes();
+  for (std::size_t n = 0; n < model_.nodes.size(); ++n) write_node(*this, model_.nodes[n], node_names[n]);
   add_outputs();
 }
 
 void GraphWriter::name_value(ValueId id) {
   if (names_[id].empty()) names_[id] = new_name(model_.values[id].name);
+}
+
+/// Of the nodes with one name, which may come from one operator of another file, the first keeps it. Nodes without a
+/// name have that of their output, and so do identities: readers drop them, and add one if an output needs it.
+std::vector<std::string> GraphWriter::name_nodes() {
+  std::vector<std::string> wanted;
+  std::vector<std::string> names;
+  std::set<std::string> seen;
+  for (const Node& node : model_.nodes) {
+    const auto* const activation = std::get_if<Activation>(&node.operation);
+    const bool identity = activation != nullptr && activation->kind == Activation::Kind::identity;
+    wanted.push_back(node.name.empty() || identity ? names_[node.output] : node.name);
+    names.push_back(seen.insert(wanted.back()).second ? new_node_name(wanted.back()) : "");
+  }
+  for (std::size_t n = 0; n < names.size(); ++n)
+    if (names[n].empty()) names[n] = new_node_name(wanted[n]);
+  return names;
 }
 
 /// ONNX outputs must be made by nodes and be distinct.
@@ -54,7 +72,7 @@ void GraphWriter::add_outputs() {
     std::string name = names_[output];
     if (std::count(before.begin(), before.end(), output) > 0 || model_.values[output].constant) {
       name = new_name(name);
-      add_node(name, "Identity", {names_[output]}, name);
+      add_node(new_node_name(name), "Identity", {names_[output]}, name);
     }
     describe(*graph_.add_output(), name, shape(output));
     before.push_back(output);
@@ -80,7 +98,7 @@ std::string GraphWriter::new_name(const std::string& wanted) { return taken_.tak
 onnx::NodeProto& GraphWriter::add_node(const std::string& name, const char* op, const std::vector<std::string>& inputs,
                                        const std::string& output) {
   onnx::NodeProto& node = *graph_.add_node();
-  node.set_name(escaped(name));
+  node.set_name(name);
   node.set_op_type(op);
   for (const std::string& input : inputs) node.add_input(input);
   node.add_output(output);

@@ -6,14 +6,15 @@
 #include <string>
 #include <vector>
 
+#include "core/text/message.hpp"
 #include "io/models/onnx/proto.hpp"
 #include "io/models/unique_names.hpp"
 #include "spdnn/model.hpp"
 
 namespace spdnn::onnx_writer {
 
-/// Builds the graph of an ONNX file from a model's values and nodes. Names are the model's, escaped to UTF-8 and made
-/// unique.
+/// Builds the graph of an ONNX file from a model's values and nodes. Names are the model's, escaped to UTF-8. They are
+/// unique among the values, and among the nodes, because other programs refuse the file otherwise.
 class GraphWriter {
  public:
   /// `place` is the file name in messages.
@@ -30,8 +31,11 @@ class GraphWriter {
   const Shape& shape(ValueId value) const { return model_.values[value].shape; }
   const std::string& name(ValueId value) const { return names_[value]; }
   void need_opset(int opset) { opset_ = std::max(opset_, opset); }
-  /// A name not yet used in the file.
+  /// A name not yet used for a value of the file.
   std::string new_name(const std::string& wanted);
+  /// A name not yet used for a node of the file.
+  std::string new_node_name(const std::string& wanted) { return node_names_taken_.take(escaped(wanted)); }
+  /// `name` is from new_node_name().
   onnx::NodeProto& add_node(const std::string& name, const char* op, const std::vector<std::string>& inputs,
                             const std::string& output);
   /// Adds an initializer, and returns its name.
@@ -44,18 +48,20 @@ class GraphWriter {
   onnx::TensorProto& add_tensor(const std::string& wanted, const Shape& shape, int type);
   void describe(onnx::ValueInfoProto& info, const std::string& name, const Shape& shape) const;
   void name_value(ValueId id);
+  std::vector<std::string> name_nodes();
   void add_outputs();
 
   const Model& model_;
   std::string place_;
   onnx::GraphProto& graph_;
   UniqueNames taken_;
+  UniqueNames node_names_taken_;
   std::vector<std::string> names_;  ///< of values
   int opset_ = 17;
   std::size_t bytes_ = 0;  ///< of all initializers
 };
 
-/// Adds the operators that represent the node.
-void write_node(GraphWriter& graph, const Node& node);
+/// Adds the operators that represent the node; `name` is that of the last one, and begins the names of its weights.
+void write_node(GraphWriter& graph, const Node& node, const std::string& name);
 
 }  // namespace spdnn::onnx_writer

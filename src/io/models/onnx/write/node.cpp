@@ -41,11 +41,8 @@ void set(onnx::NodeProto& node, const char* name, const Numbers& numbers) {
 
 class NodeWriter {
  public:
-  NodeWriter(GraphWriter& graph, const Node& node)
-      : graph_(graph),
-        node_(node),
-        name_(node.name.empty() ? graph.name(node.output) : node.name),
-        output_(graph.name(node.output)) {
+  NodeWriter(GraphWriter& graph, const Node& node, const std::string& name)
+      : graph_(graph), node_(node), name_(name), output_(graph.name(node.output)) {
     for (const ValueId input : node.inputs) inputs_.push_back(graph.name(input));
   }
 
@@ -80,7 +77,7 @@ class NodeWriter {
       return;
     }
     const std::string product = graph_.new_name(name_ + ".product");
-    graph_.add_node(name_ + ".product", "MatMul", inputs_, product);
+    add_before(".product", "MatMul", inputs_, product);
     inputs_ = {product, graph_.add_floats(name_ + ".bias", bias, linear.bias)};
     add("Add");
   }
@@ -114,7 +111,6 @@ class NodeWriter {
     static constexpr std::array<const char*, 9> kOps{"Relu", "Clip",        "LeakyRelu", "PRelu",   "Sigmoid",
                                                      "Tanh", "HardSigmoid", "HardSwish", "Identity"};
     const Kind kind = activation.kind;
-    if (kind == Kind::identity) name_ = output_;  // readers drop identities, and add one if an output needs it
     if (kind == Kind::clip) add_bounds(activation);
     if (kind == Kind::prelu) add_slopes(activation.alphas);
     onnx::NodeProto& node = add(kOps.at(static_cast<std::size_t>(kind)));
@@ -164,6 +160,11 @@ class NodeWriter {
  private:
   const Shape& input_shape() const { return graph_.shape(node_.inputs[0]); }
   onnx::NodeProto& add(const char* op) { return graph_.add_node(name_, op, inputs_, output_); }
+  /// Adds a node whose result the last one reads.
+  onnx::NodeProto& add_before(const char* suffix, const char* op, const std::vector<std::string>& inputs,
+                              const std::string& output) {
+    return graph_.add_node(graph_.new_node_name(name_ + suffix), op, inputs, output);
+  }
 
   /// One number each for H and W, or for W alone if the input has one spatial axis.
   template <class Number>
@@ -197,26 +198,32 @@ class NodeWriter {
     inputs_.push_back(graph_.add_floats(name_ + ".weight", shape, alphas));
   }
 
-  /// Writes scales for all axes if they give exactly the output size, and otherwise the sizes.
+  /// Writes scales for all axes if they give exactly the sizes of the output, or if no sizes give these scales; readers
+  /// may round the product of a length and a scale in another way.
   void add_extents(const Resize& resize) {
     const Shape& x = input_shape();
     const std::size_t axes = x.size() - 2;
     std::vector<float> scales(2, 1);
     Numbers sizes;
+    bool exact = true;
     bool by_scales = true;
     bool by_sizes = true;
     for (std::size_t axis = 2 - axes; axis < 2; ++axis) {
-      const auto length = static_cast<float>(x[x.size() - 2 + axis]);
-      scales.push_back(resize.scale[axis]);
-      sizes.push_back(resize.size[axis]);
-      by_scales = by_scales && static_cast<Extent>(length * resize.scale[axis]) == resize.size[axis];
-      by_sizes = by_sizes && static_cast<float>(resize.size[axis]) / length == resize.scale[axis];
+      const Extent length = x[x.size() - 2 + axis];
+      const Extent size = resize.size[axis];
+      const float scale = resize.scale[axis];
+      scales.push_back(scale);
+      sizes.push_back(size);
+      exact = exact && static_cast<double>(length) * scale == static_cast<double>(size);
+      by_scales = by_scales && static_cast<Extent>(static_cast<float>(length) * scale) == size;
+      by_sizes = by_sizes && static_cast<float>(size) / static_cast<float>(length) == scale;
     }
-    if (by_scales) {
+    by_sizes = by_sizes || resize.place == Resize::Place::align_corners;
+    if (exact || (by_scales && !by_sizes)) {
       inputs_.push_back(graph_.add_floats(name_ + ".scales", {static_cast<Extent>(scales.size())}, scales));
       return;
     }
-    if (!by_sizes && resize.place != Resize::Place::align_corners)
+    if (!by_sizes)
       graph_.fail(fmt::format("node '{}' resizes {} to {} x {}, but not by {} x {}", name_, shape_text(x),
                               resize.size[0], resize.size[1], resize.scale[0], resize.scale[1]));
     inputs_.emplace_back();  // scales
@@ -227,9 +234,8 @@ class NodeWriter {
   std::string add_sizes(const Numbers& sizes) {
     const std::string kept = graph_.new_name(name_ + ".kept");
     std::string all = graph_.new_name(name_ + ".sizes");
-    set(graph_.add_node(name_ + ".kept", "Shape", {inputs_[0]}, kept), "end", std::int64_t{2});
-    onnx::NodeProto& joined =
-        graph_.add_node(name_ + ".sizes", "Concat", {kept, graph_.add_ints(name_ + ".size", sizes)}, all);
+    set(add_before(".kept", "Shape", {inputs_[0]}, kept), "end", std::int64_t{2});
+    onnx::NodeProto& joined = add_before(".sizes", "Concat", {kept, graph_.add_ints(name_ + ".size", sizes)}, all);
     set(joined, "axis", std::int64_t{0});
     return all;
   }
@@ -243,6 +249,8 @@ class NodeWriter {
 
 }  // namespace
 
-void write_node(GraphWriter& graph, const Node& node) { std::visit(NodeWriter(graph, node), node.operation); }
+void write_node(GraphWriter& graph, const Node& node, const std::string& name) {
+  std::visit(NodeWriter(graph, node, name), node.operation);
+}
 
 }  // namespace spdnn::onnx_writer
