@@ -16,6 +16,10 @@ TEST_PACKAGES  := $(PYTHON_PACKAGES) libgtest-dev=gtest/gtest.h bats jq curl ca-
 # Tests of reports need a browser and LaTeX. Without these they skip, except on CI, where they fail.
 REPORT_PACKAGES := chromium chromium-driver=chromedriver python3-selenium=/usr/lib/python3/dist-packages/selenium \
 	texlive-latex-base=pdflatex
+# Tests compare with onnxruntime, which runs under node: it is no Debian package, so npm installs these versions. Without
+# node or npm they skip, except on CI, where they fail.
+ONNXRUNTIME_PACKAGES := nodejs=node npm
+ONNXRUNTIME    := onnxruntime-node@1.30.0 onnxruntime-common@1.30.0
 MPI_PACKAGES   := openmpi-bin=mpirun.openmpi libopenmpi-dev=mpicxx.openmpi mpich=mpirun.mpich libmpich-dev=mpicxx.mpich strace
 DIST_PACKAGES  := $(BUILD_PACKAGES) $(filter-out strace,$(MPI_PACKAGES)) git binutils=strip
 FORMAT_PACKAGES := clang-format
@@ -26,11 +30,17 @@ SLURM_PACKAGES := $(TEST_PACKAGES) slurmctld slurmd slurm-client=sbatch munge=mu
 BENCH_PACKAGES := $(BUILD_PACKAGES) libgraphblas-dev=GraphBLAS.h python3-matplotlib=/usr/lib/python3/dist-packages/matplotlib
 
 # One stamp for each list. The recipe installs missing packages where it may.
-$(addprefix build/.deps-,BUILD PYTHON TEST REPORT MPI DIST FORMAT LINT FUZZ BENCH): build/.deps-%: make/packages.mk
+$(addprefix build/.deps-,BUILD PYTHON TEST REPORT ONNXRUNTIME MPI DIST FORMAT LINT FUZZ BENCH): build/.deps-%: make/packages.mk
 	@mkdir -p build
 	@CXX='$(if $(filter FUZZ,$*),$(FUZZ_CXX),$(CXX))' ./tests/tools/install_packages.sh $($*_PACKAGES)
 	@touch $@
 
+# Where it cannot be installed, it is tried again each time.
+build/onnxruntime: make/packages.mk
+	@mkdir -p $(@D)
+	@./tests/tools/install_onnxruntime.sh $@ $(ONNXRUNTIME)
+
 ##   deps                         checks the packages that building, testing and linting need; installs missing ones where it may
 .PHONY: deps
-deps: build/.deps-BUILD build/.deps-TEST build/.deps-REPORT build/.deps-LINT
+deps: build/.deps-BUILD build/.deps-TEST build/.deps-REPORT build/.deps-ONNXRUNTIME build/.deps-LINT
+	@$(MAKE) --no-print-directory build/onnxruntime

@@ -36,10 +36,10 @@ $(GPU_TESTS): $(GPU_OBJECTS) $(LIBRARY)
 ##                                HOSTILE="--kills 60 --pairs 20 --readers 20" HOSTILE_RANKS="--kills 20" does less
 ##                                (HOSTILE_RANKS is for ranks, and for runs with checkpoints)
 test-mpi hostile: build/.deps-MPI
-test: $(if $(CI),build/.deps-REPORT)
+test: $(if $(CI),build/.deps-REPORT build/.deps-ONNXRUNTIME)
 test test-mpi hostile: %: build/.deps-TEST
 	@$(MAKE) --no-print-directory GPU=$(HOST_GPU) run-$*
-run-test: $(READY) $(UNIT_TESTS) python
+run-test: $(READY) $(UNIT_TESTS) python | build/onnxruntime
 	@./tests/run.sh $(PROGRAM) tests/cli $(UNIT_TESTS)
 run-test-mpi: $(READY)
 	@./tests/run.sh $(PROGRAM) tests/mpi

