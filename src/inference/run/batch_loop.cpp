@@ -212,7 +212,7 @@ class BatchLoop {
 
   /// Called before `step` of the batch. Returns whether the run continues.
   bool interrupt(const ImageRange& batch, Index step) {
-    if (work_.device != Device::cpu) wait_for(work_.device, work_.ordinal);
+    wait_for(work_.device, work_.ordinal);
     result_.infer_seconds.front() += infer_.lap();
     const bool goes_on = runnable_.interrupt(batch, step);
     result_.interrupted_seconds += infer_.lap();

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "core/types/all_finite.hpp"
@@ -132,19 +134,15 @@ Index drop_dead_channels(Model& model) {
   const ValueUses uses = uses_of(model);
   // Backwards, because a removed filter reads no earlier channels. A filter that has lost its last weight is constant
   // for later nodes, so its node is processed again; it then reads nothing.
-  std::vector<bool> changed(model.nodes.size(), true);
+  std::set<std::size_t> open;
+  for (std::size_t n = 0; n < model.nodes.size(); ++n) open.insert(n);
   Index gone = 0;
-  for (Index more = 1; more > 0; gone += more) {
-    more = 0;
-    for (std::size_t n = model.nodes.size(); n-- > 0;) {
-      if (!changed[n]) continue;
-      changed[n] = false;
-      const auto path = channel_path(model, uses, n);
-      const Index dropped = path ? drop_in(model, *path) : 0;
-      if (dropped == 0) continue;
-      more += dropped;
-      for (const ChannelPath::Reader& reader : path->readers) changed[reader.node] = true;
-    }
+  while (!open.empty()) {
+    const auto path = channel_path(model, uses, open.extract(std::prev(open.end())).value());
+    const Index dropped = path ? drop_in(model, *path) : 0;
+    gone += dropped;
+    if (dropped == 0) continue;
+    for (const ChannelPath::Reader& reader : path->readers) open.insert(reader.node);
   }
   return gone;
 }
