@@ -1,5 +1,7 @@
 #pragma once
 
+#include <fmt/format.h>
+
 #include <stdexcept>
 #include <string>
 #include <variant>
@@ -14,6 +16,35 @@ const Block& block_of(const Document& document, const std::string& id) {
     for (const auto& block : section.blocks)
       if (const auto* found = std::get_if<Block>(&block); found != nullptr && found->id == id) return *found;
   throw std::runtime_error("nothing is called " + id);
+}
+
+/// A chart in a few lines: kind, axes, categories, and each series with its points.
+inline std::string text_of(const Chart& chart) {
+  const auto axis = [](const Axis& axis) {
+    return fmt::format("{}{}{}", axis.title, axis.logarithmic ? " (log)" : "",
+                       axis.end ? fmt::format(" to {:.4g}", *axis.end) : "");
+  };
+  const char* const kinds[] = {"bars", "stacked bars", "lines", "spy"};
+  const std::string y = axis(chart.y);
+  std::string text = fmt::format("{}: {} of {}{}{}\n", chart.id, kinds[static_cast<int>(chart.kind)], axis(chart.x),
+                                 y.empty() ? "" : " by ", y);
+  for (std::size_t i = 0; i < chart.categories.size(); ++i) text += fmt::format("  {} {}\n", i, chart.categories[i]);
+  for (const Series& series : chart.series) {
+    text += fmt::format("  {}{}{}:", series.name, series.line ? "" : ", no line", series.marks ? "" : ", no marks");
+    for (const Point& point : series.points)
+      text += fmt::format(" {:.4g} {:.4g}{}", point.x, point.y, point.label.empty() ? ";" : " " + point.label + ";");
+    text += "\n";
+  }
+  return text;
+}
+
+/// All charts of a document.
+inline std::string charts_of(const Document& document) {
+  std::string text;
+  for (const Section& section : document.sections)
+    for (const auto& block : section.blocks)
+      if (const auto* chart = std::get_if<Chart>(&block); chart != nullptr) text += text_of(*chart);
+  return text;
 }
 
 }  // namespace spdnn::testing

@@ -138,6 +138,33 @@ TEST_F(ModelDocument, TheProgramIsThatOfTheVariantThatWouldRun) {
   for (const Section& section : document(0).sections) EXPECT_NE(section.id, "program");
 }
 
+TEST_F(ModelDocument, ChartsHaveTheNumbersOfTheModel) {
+  EXPECT_EQ(testing::charts_of(document(0)), R"(zeros: lines of node by % of the weights to 100
+  zeros, no line: 1 75 node 1, node0; 3 1.042 node 3, node2;
+rows: lines of node by % of a row's weights
+  most, no line: 1 62.5 node 1, node0; 3 100 node 3, node2;
+  mean, no line: 1 25 node 1, node0; 3 98.96 node 3, node2;
+  fewest, no line: 1 0 node 1, node0; 3 97.92 node 3, node2;
+skew: bars of % of the rows
+  0 none
+  1 up to 1/4
+  2 1/4 to 1/2
+  3 1/2 to 3/4
+  4 3/4 to 1
+  5 1 to 5/4
+  6 5/4 to 3/2
+  7 3/2 to 7/4
+  8 7/4 to 2
+  9 more than twice the mean
+  all nodes: 0 16.67; 1 0; 2 16.67; 3 0; 4 33.33; 5 16.67; 6 0; 7 0; 8 0; 9 16.67;
+  node 1, node0: 0 25; 1 0; 2 25; 3 0; 4 25; 5 0; 6 0; 7 0; 8 0; 9 25;
+spy: spy of weight of a row by output channel
+work-by-node: lines of node by multiply-adds of an image (log)
+  all weights, no line: 1 384 node 1, node0; 3 96 node 3, node2;
+  non-zero, no line: 1 96 node 1, node0; 3 95 node 3, node2;
+)");
+}
+
 TEST_F(ModelDocument, AModelWithoutWeightsHasNoChartsOfThem) {
   ModelBuilder builder;
   const ValueId x = builder.input({kBatchExtent, 2});

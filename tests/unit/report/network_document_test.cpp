@@ -192,6 +192,53 @@ TEST(NetworkDocument, SeriesThatWouldHideOneAnotherAreOne) {
   EXPECT_EQ(without_twins({{"a", {{1, 5}, {2, 7}}}, {"b", {{1, 5}, {3, 7}}}}).size(), 2U) << "elsewhere";
 }
 
+TEST(NetworkDocument, ChartsHaveTheNumbersOfThePlanAndTheRun) {
+  EXPECT_EQ(testing::charts_of(document_of(square_network(), parse_passes("all"), tiny_run())),
+            R"(degree: bars of % of the neurons
+  0 1
+  1 2
+  all layers: 0 33.33; 1 66.67;
+  layer 1: 0 33.33; 1 66.67;
+degree-by-layer: lines of layer by inputs of a neuron
+  greatest = median, no marks: 1 2; 2 2;
+  least, no marks: 1 1; 2 1;
+readers: bars of % of the inputs
+  0 1
+  1 2
+  all layers: 0 33.33; 1 66.67;
+  layer 1: 0 33.33; 1 66.67;
+readers-by-layer: lines of layer by neurons that read an input
+  greatest = median, no marks: 1 2; 2 2;
+  least, no marks: 1 1; 2 1;
+spy: spy of input by output
+spy-stored: spy of input by output
+passes-shares: stacked bars of % to 100
+  0 edges, all layers
+  1 neurons, all layers
+  2 edges, layer 1
+  3 neurons, layer 1
+  stored: 0 60; 1 66.67; 2 60; 3 66.67;
+  twins: 0 40; 1 33.33; 2 40; 3 33.33;
+edges-by-layer: lines of layer by edges (log)
+  given, no marks: 1 5; 2 5;
+  stored, no marks: 1 3; 2 3;
+classes: bars of % of the stored neurons
+  0 1
+  1 2
+  all layers: 0 50; 1 50;
+  layer 1: 0 50; 1 50;
+classes-by-layer: lines of layer by given neurons of a class
+  greatest, no marks: 1 2; 2 2;
+  median = least, no marks: 1 1; 2 1;
+images-chart: lines of after layer (log) by images (log)
+  alive: 1 60; 2 40;
+  still computed: 1 50;
+  settled or coincided: 1 10;
+deaths-chart: lines of layer (log) by images (log)
+  die: 1 40; 2 20;
+)");
+}
+
 TEST(NetworkDocument, ALayerWithoutNeuronsIsNoPicture) {
   Network network = square_network();
   network.layers.resize(1);

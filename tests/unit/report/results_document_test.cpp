@@ -10,6 +10,7 @@
 #include "report/json_fields.hpp"
 #include "report/sections/sections.hpp"
 #include "spdnn/error.hpp"
+#include "support/documents.hpp"
 
 namespace spdnn {
 namespace {
@@ -431,6 +432,60 @@ TEST(ResultsDocument, ARooflineNamesTheFastestVariantsAlone) {
   const std::vector<Point>& roof = chart.series.front().points;
   EXPECT_DOUBLE_EQ(roof.at(0).x, chart.series.back().points[0].x / 1.5) << "v0 is the slowest";
   EXPECT_DOUBLE_EQ(roof.at(1).x, chart.series[1].points[0].x * 1.5) << "v8 is the fastest";
+}
+
+/// Lines that have something for every chart.
+ResultLines lines_for_charts() {
+  ResultLines lines{{run_line("a", 2), run_line("a", 0.5, 4), run_line("base", 10)}, {layer("a", 2e12)}};
+  lines.runs[0].phases = {{"read", 1}, {"plan", 0.25}, {"start", 3}, {"other", 0}};
+  lines.runs[0].alive = {100, 100, 50, 7};
+  lines.runs[0].computed_edges = 1e12;
+  lines.runs[1].total = 1;
+  lines.runs[2].passes = "all";
+  LayerLine half = layer("a", 1e12);
+  half.precision = "fp16";
+  half.ceiling = 2e9;
+  half.origin = machine("D");
+  lines.layers.push_back(half);
+  lines.models = {model_run("a.onnx", 1), model_run("b.onnx", 50)};
+  lines.models[1].profile = {{"n", "relu", 1}, {"", "pool", 3}};
+  return lines;
+}
+
+TEST(ResultsDocument, ChartsHaveThePointsOfTheirLines) {
+  const Document document = results_document(lines_for_charts(), {.title = "T", .baseline_variant = "base"});
+  EXPECT_EQ(testing::charts_of(document), R"(rates: bars of GE/s: 1e9 edges per second (log)
+  0 1024 x 120 with 3932160 edges, bias -0.3, a on 4 ranks [1]
+  1 1024 x 120 with 3932160 edges, bias -0.3, a [1]
+  rate (as given / infer): 0 471.9; 1 118;
+  computed / infer: 1 500;
+speed-ups-chart: bars of times as fast (log)
+  0 1024 x 120 with 3932160 edges, bias -0.3, a [1]
+  speed-up: 0 5;
+scaling-chart: lines of ranks (log) by GE/s: 1e9 edges per second (log)
+  1024 x 120 with 3932160 edges, bias -0.3, a: 1 118; 4 471.9;
+phases-chart: stacked bars of ms
+  0 1024 x 120 with 3932160 edges, bias -0.3, a on 4 ranks [1]
+  1 1024 x 120 with 3932160 edges, bias -0.3, a [1]
+  read: 0 0; 1 1000;
+  plan: 0 0; 1 250;
+  infer: 0 500; 1 2000;
+alive-chart: lines of after layer (log) by images with a non-zero (log)
+  1024 neurons, bias -0.3: 1 100; 2 100; 3 50; 4 7;
+roofline: lines of edges per byte of minimum traffic (log) by TE/s: 1e12 edges per second (log)
+  roof: copy on C, 1.00 GB/s, no marks: 666.7 0.6667; 3000 3;
+  roof: copy on D, 2.00 GB/s, no marks: 666.7 1.333; 3000 6;
+  a, no line: 2000 2 1024 neurons, degree 32, constant weights, 10 images;
+  a fp16, no line: 1000 1 1024 neurons, degree 32, constant weights, 10 images;
+models-chart: bars of images per second (log)
+  0 a.onnx, conv_dense, batches of 4 [2]
+  1 b.onnx, conv_dense, batches of 4 [2]
+  PASSED: 0 8; 1 0.16;
+profile-1-chart: bars of ms
+  0 1 relu, n
+  1 2 pool
+  time: 0 1000; 1 3000;
+)");
 }
 
 TEST(ResultsDocument, ABaselineThatNoLineHasIsRefused) {

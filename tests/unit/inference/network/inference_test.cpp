@@ -4,8 +4,10 @@
 
 #include <stdexcept>
 
+#include "plan/planner.hpp"
 #include "spdnn/error.hpp"
 #include "spdnn/planned_network.hpp"
+#include "support/networks.hpp"
 
 namespace spdnn {
 namespace {
@@ -117,6 +119,31 @@ TEST(Inference, OfAPlannedNetworkDoesNotPlanAgain) {
   Network broken = two_layers();
   broken.cap = -1.0;
   EXPECT_THROW(PlannedNetwork(broken, kExactPasses), std::invalid_argument);
+}
+
+/// Of all neurons twins are left alone, which the pass dead keeps.
+TEST(Inference, OfWhichTheRunToCompareWithDoesNotFitEndsBeforeItBegins) {
+  Network network;
+  network.layers.assign(2, testing::make_layer(256, testing::Rows(256, {{0, 1.F}, {1, 2.F}}), -1));
+  const ImageSet images(testing::make_matrix(256, testing::Rows(4, {{0, 1.F}})));
+  const std::size_t unreduced = make_plan(network, parse_passes("dead")).bytes();
+  ASSERT_GT(unreduced, make_plan(network, kExactPasses).bytes());
+  InferenceSpec spec;
+  spec.variant = "cpu_reference";
+  spec.threads = 1;
+  for (const bool fits : {false, true}) {
+    spec.host_memory = unreduced + images.bytes() + (fits ? 1U << 20U : 1U);
+    for (const bool compare : {false, true}) {
+      spec.compare = compare;
+      Inference inference(spec);
+      inference.load(network, images);
+      inference.plan();
+      if (compare && !fits)
+        EXPECT_THROW(inference.run(), DeviceError);
+      else
+        inference.run();
+    }
+  }
 }
 
 TEST(Inference, TakesAListForTheTruth) {

@@ -159,6 +159,9 @@ TEST(NetworkSession, RefusesWhatDoesNotFitAndGoesOn) {
   settings.precision = Precision::fp16;
   EXPECT_THROW(NetworkSession(planned, settings), UsageError);
   settings.precision = std::nullopt;
+  settings.host_memory = 1;
+  EXPECT_THROW(NetworkSession(planned, settings).run(random_bits(5, 1)), DeviceError);
+  settings.host_memory = 0;
   const NetworkSession session(planned, settings);
   const ImageSet images = random_bits(5, 1);
   const Outcome expected = session.run(images);
