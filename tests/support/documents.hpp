@@ -47,4 +47,19 @@ inline std::string charts_of(const Document& document) {
   return text;
 }
 
+/// The columns of all tables: title, unit, and # where it is aligned right; and how many rows they have.
+inline std::string columns_of(const Document& document) {
+  std::string text;
+  for (const Section& section : document.sections)
+    for (const auto& block : section.blocks)
+      if (const auto* table = std::get_if<Table>(&block); table != nullptr) {
+        text += fmt::format("{} of {}:", table->id, table->rows.size());
+        for (const Column& column : table->columns)
+          text += fmt::format(" {}{}{};", column.title, column.unit.empty() ? "" : ", " + column.unit,
+                              column.number ? " #" : "");
+        text += "\n";
+      }
+  return text;
+}
+
 }  // namespace spdnn::testing

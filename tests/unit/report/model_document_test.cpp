@@ -165,6 +165,16 @@ work-by-node: lines of node by multiply-adds of an image (log)
 )");
 }
 
+TEST_F(ModelDocument, TablesHaveTheirColumns) {
+  view_.answers[0].program = {{2e-6, "direct", "nhwc -> nhwc", "node0 + clip", "of 3 taps"}};
+  EXPECT_EQ(
+      testing::columns_of(document(0)),
+      R"(nodes-table of 3: node #; operation; name; output; weights #; non-zero #; zeros, % #; min of a row #; mean #; max #; multiply-adds #; of non-zeros #;
+variants-table of 2: variant; memory, MB #; description, or why it does not support the model;
+program-table of 1: step #; operation; kernel; layouts; why; predicted, us #;
+)");
+}
+
 TEST_F(ModelDocument, AModelWithoutWeightsHasNoChartsOfThem) {
   ModelBuilder builder;
   const ValueId x = builder.input({kBatchExtent, 2});

@@ -239,6 +239,18 @@ deaths-chart: lines of layer (log) by images (log)
 )");
 }
 
+TEST(NetworkDocument, TablesHaveTheirColumns) {
+  EXPECT_EQ(
+      testing::columns_of(document_of(square_network(), parse_passes("all"), tiny_run())),
+      R"(layers-table of 1: layers #; first #; inputs #; outputs #; edges #; min degree #; mean degree #; max degree #; density #; weights #; twins #; always zero #; unread #; stored #; stored edges #; terms #;
+plan-table of 7: what; value;
+passes-table of 4: pass; state; neurons before #; neurons after #; edges before #; edges after #; edges removed, % #;
+dynamic-table of 3: pass; state; images that leave; certified from;
+classes-table of 2: neurons of a class #; classes, all layers #; classes, layer 1 #;
+images-table of 2: after layer #; alive #; dead #; still computed #; settled or coincided #;
+)");
+}
+
 TEST(NetworkDocument, ALayerWithoutNeuronsIsNoPicture) {
   Network network = square_network();
   network.layers.resize(1);

@@ -488,6 +488,33 @@ profile-1-chart: bars of ms
 )");
 }
 
+TEST(ResultsDocument, TablesHaveTheirColumns) {
+  ResultLines lines = lines_for_charts();
+  lines.runs[0].device_state = LineDeviceState{};
+  lines.runs.push_back(run_line("later", 3));
+  lines.runs.back().status = "UNVERIFIED";
+  lines.layers.back().origin = machine("");
+  std::vector<Baseline> baselines(1);
+  baselines[0].seconds = 1;
+  const Document document = results_document(lines, {.title = "T", .baseline_variant = "base", .baselines = baselines});
+  EXPECT_EQ(
+      testing::columns_of(document),
+      R"(submission of 3: neurons #; layers #; variant; infer, ms #; rate, GE/s #; verdict; processor; count #; passes; bias #; inputs #; edges #; min, ms #; max, ms #; computed, GE/s #; with set-up, GE/s #; end to end, GE/s #; categories #; read, ms #; read rate, GE/s #; setting; trials #; runs #; run on #;
+machines-table of 2: run on #; host; device; driver; CUDA; processor; threads #; version; commit; changes; lines #;
+speed-ups-table of 1: neurons #; layers #; variant; passes; infer, ms #; baseline's passes; baseline's infer, ms #; speed-up #; run on #; baseline run on #;
+others-table of 1: neurons #; layers #; system; processor; count #; inputs #; time, ms #; rate, GE/s #; counted; measured; source;
+scaling-table of 2: neurons #; layers #; inputs #; variant; passes; kind; ranks #; infer, ms #; efficiency of infer, % #; rate, GE/s #; total, ms #; efficiency of total, % #; verdict; run on #;
+phases-table of 3: neurons #; layers #; variant; passes; infer, ms #; read, ms #; plan, ms #; start, ms #; other, ms #; total, ms #; trials #; run on #;
+alive-table of 3: after layer #; 1024 neurons, bias -0.3 #;
+layers-table of 2: neurons #; degree #; weights; images #; variant; a layer, ms #; min, ms #; max, ms #; rate, TE/s #; traffic, MB #; edges per byte #; of ceiling, % #; trials #; run on #;
+cross-overs-table of 1: neurons #; degree #; weights; images #; in fp32; fp32, ms #; below fp32; below, ms #; fp32 / below #; run on #;
+models-table of 2: model; verdict; variant; images #; batch #; infer, ms #; rate, images/s #; zeros, % #; dense, GFLOP/s #; sparse, GFLOP/s #; accuracy, % #; of the bound, % #; run on #;
+profile-1 of 2: node #; operation; name; time, ms #; share, % #;
+device-table of 1: neurons #; layers #; variant; passes; SM clock, MHz #; memory clock, MHz #; temperature, degrees Celsius #; power, W #; energy of a trial, J #; run on #;
+set-aside of 1: why; compared with; neurons #; layers #; variant; infer, ms #; rate, GE/s #; verdict; processor; count #; passes; bias #; inputs #; edges #; min, ms #; max, ms #; computed, GE/s #; with set-up, GE/s #; end to end, GE/s #; categories #; read, ms #; read rate, GE/s #; setting; trials #; runs #; run on #;
+)");
+}
+
 TEST(ResultsDocument, ABaselineThatNoLineHasIsRefused) {
   EXPECT_THROW(results_document({{run_line("a", 1)}, {}}, {.title = "T", .baseline_variant = "b"}), UsageError);
   EXPECT_NO_THROW(results_document({{run_line("a", 1)}, {}}, {.title = "T", .baseline_variant = "a"}));
