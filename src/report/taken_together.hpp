@@ -15,6 +15,7 @@ namespace spdnn {
 
 double median_of(const auto& runs, auto value) {
   std::vector<double> values;
+  values.reserve(runs.size());
   for (const auto& run : runs) values.push_back(std::invoke(value, run));
   return spread(std::move(values)).median;
 }
