@@ -38,7 +38,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const InputFile file("fuzz.npy", bytes_of(std::string_view(content)));
 
   std::optional<Tensor> tensor;
-  fuzz::attempt([&] { tensor = read_npy(file); });
+  fuzz::attempt([&] { tensor = read_npy_rows(file).tensor; });
   std::optional<IntegerTensor> integers;
   fuzz::attempt([&] { integers = read_npy_integers(file); });
   require(!integers || tensor, "integers are read as floats, too");
@@ -50,7 +50,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 
   const std::string_view numbers(reinterpret_cast<const char*>(tensor->values.data()), tensor->values.bytes());
   const std::string again = npy_header("<f4", tensor->shape).append(numbers);
-  const Tensor read = read_npy(InputFile("again.npy", bytes_of(std::string_view(again))));
+  const Tensor read = read_npy_rows(InputFile("again.npy", bytes_of(std::string_view(again)))).tensor;
   require(read.shape == tensor->shape, "what is written is read: the shape");
   require(read.values.bytes() == tensor->values.bytes() &&
               std::equal(numbers.begin(), numbers.end(), reinterpret_cast<const char*>(read.values.data())),

@@ -51,8 +51,7 @@ Index classes_of(const Model& model) {
 
 Tensor load_expected(const ModelTruth& truth, const Model& model, Index images, std::vector<std::string>& notes) {
   const std::string name = truth.expected_logits ? "expected" : truth.expected;
-  const FirstRows given =
-      truth.expected_logits ? FirstRows{*truth.expected_logits} : read_array_rows(truth.expected, {});
+  const FirstRows given = truth.expected_logits ? FirstRows{*truth.expected_logits} : read_array_rows(truth.expected);
   const Tensor& expected = given.tensor;
   if (given.type == NumberType::f64) notes.push_back(rounded_note(truth.expected));
   const Shape& output = model.values[model.outputs.front()].shape;

@@ -168,7 +168,7 @@ Source from_pictures(const std::string& name, std::vector<fs::path> files, const
 }
 
 Source from_tokens(const fs::path& path, const ImageRequest& request) {
-  const FirstRows typed = read_array_rows(request.table, {});
+  const FirstRows typed = read_array_rows(request.table);
   const Tensor& table = typed.tensor;
   require_finite(request.table.string(), table.values.span());
   if (table.shape.size() != 2)

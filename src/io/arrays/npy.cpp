@@ -54,13 +54,6 @@ void write_whole(const std::filesystem::path& path, const Stored& tensor) {
 
 }  // namespace
 
-Tensor read_npy(const InputFile& file) {
-  const NpyHeader header = read_npy_header(file);
-  return in_order<Tensor>(file, header, read_floats(file, header.numbers));
-}
-
-Tensor read_npy(const std::filesystem::path& path) { return read_npy(InputFile(path)); }
-
 FirstRows read_npy_rows(const InputFile& file, std::optional<Index> most) {
   NpyHeader header = read_npy_header(file);
   const Extent available = header.shape.empty() ? 0 : header.shape[0];
@@ -79,8 +72,6 @@ IntegerTensor read_npy_integers(const InputFile& file) {
         fmt::format("{}: numbers of type {}, expected integers", file.name(), name_of(header.numbers.type)));
   return in_order<IntegerTensor>(file, header, read_integers(file, header.numbers));
 }
-
-IntegerTensor read_npy_integers(const std::filesystem::path& path) { return read_npy_integers(InputFile(path)); }
 
 void write_npy(AtomicFile& file, const Tensor& tensor) { write(file, "<f4", tensor); }
 

@@ -78,14 +78,6 @@ struct NpzFile::Archive {
   Archive& operator=(const Archive&) = delete;
 };
 
-/// A decompressed file of the archive.
-struct NpzFile::Member {
-  std::string name;
-  Array<std::byte> bytes;
-
-  InputFile file() const { return {name, bytes.span()}; }
-};
-
 NpzFile::NpzFile(const InputFile& file) : file_(file.name()), archive_(std::make_unique<Archive>(file)) {
   const zip_int64_t count = zip().get_num_entries(archive_->handle, 0);
   for (zip_int64_t i = 0; i < count; ++i) {
@@ -222,14 +214,6 @@ std::vector<std::byte> npz_archive(const std::vector<NpzMember>& members) {
   return archive.bytes();
 }
 
-Tensor NpzFile::read(const std::string& name) const { return read_npy(member(name).file()); }
-
-IntegerTensor NpzFile::read_integers(const std::string& name) const { return read_npy_integers(member(name).file()); }
-
-FirstRows NpzFile::read_rows(const std::string& name, std::optional<Index> most) const {
-  return read_npy_rows(member(name).file(), most);
-}
-
 namespace {
 
 /// The archive and the array's name, if the path names an array in an archive.
@@ -241,38 +225,28 @@ std::optional<std::pair<std::filesystem::path, std::string>> in_archive(const st
   return std::nullopt;
 }
 
-template <class FromArchive, class FromFile>
-auto read_either(const std::filesystem::path& path, FromArchive from_archive, FromFile from_file) {
+/// read(file) of the .npy file that the path names.
+template <class Read>
+auto read_named(const std::filesystem::path& path, Read read) {
   const auto place = in_archive(path);
-  if (!place) return from_file(InputFile(path));
+  if (!place) return read(InputFile(path));
   const auto& [archive, name] = *place;
   const NpzFile npz{InputFile(archive)};
   if (npz.names().empty()) throw DataError(archive.string() + ": holds no arrays");
   if (name.empty() && npz.names().size() != 1)
     throw DataError(fmt::format("{}: has {} arrays ({}), expected {}/NAME", archive.string(), npz.names().size(),
                                 fmt::join(npz.names(), ", "), archive.string()));
-  return from_archive(npz, name.empty() ? npz.names().front() : name);
+  const NpzFile::Member member = npz.member(name.empty() ? npz.names().front() : name);
+  return read(member.file());
 }
 
 }  // namespace
 
-Tensor read_array(const std::filesystem::path& path) {
-  return read_either(
-      path, [](const NpzFile& npz, const std::string& name) { return npz.read(name); },
-      [](const InputFile& file) { return read_npy(file); });
-}
-
-IntegerTensor read_integer_array(const std::filesystem::path& path) {
-  return read_either(
-      path, [](const NpzFile& npz, const std::string& name) { return npz.read_integers(name); },
-      [](const InputFile& file) { return read_npy_integers(file); });
-}
-
 FirstRows read_array_rows(const std::filesystem::path& path, std::optional<Index> most) {
-  return read_either(
-      path, [&](const NpzFile& npz, const std::string& name) { return npz.read_rows(name, most); },
-      [&](const InputFile& file) { return read_npy_rows(file, most); });
+  return read_named(path, [&](const InputFile& file) { return read_npy_rows(file, most); });
 }
+
+IntegerTensor read_integer_array(const std::filesystem::path& path) { return read_named(path, read_npy_integers); }
 
 bool names_array(const std::filesystem::path& path) { return path.extension() == kEnding || in_archive(path); }
 

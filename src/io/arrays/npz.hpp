@@ -27,15 +27,19 @@ class NpzFile {
 
   /// The names of the arrays, without .npy, in the archive's order.
   const std::vector<std::string>& names() const { return names_; }
-  Tensor read(const std::string& name) const;
-  IntegerTensor read_integers(const std::string& name) const;
-  FirstRows read_rows(const std::string& name, std::optional<Index> most) const;
+
+  /// A decompressed array.
+  struct Member {
+    std::string name;
+    Array<std::byte> bytes;
+
+    /// As an .npy file, valid as long as the member.
+    InputFile file() const { return {name, bytes.span()}; }
+  };
+  Member member(const std::string& name) const;
 
  private:
   struct Archive;
-  struct Member;
-
-  Member member(const std::string& name) const;
 
   std::string file_;
   std::unique_ptr<Archive> archive_;
@@ -52,10 +56,9 @@ struct NpzMember {
 std::vector<std::byte> npz_archive(const std::vector<NpzMember>& members);
 
 /// Reads the array of an .npy file, the only array of `FILE.npz`, or the array NAME of `FILE.npz/NAME`.
-Tensor read_array(const std::filesystem::path& path);
+/// See read_npy_rows() and read_npy_integers(). Arrays of archives are decompressed as a whole.
+FirstRows read_array_rows(const std::filesystem::path& path, std::optional<Index> most = {});
 IntegerTensor read_integer_array(const std::filesystem::path& path);
-/// Reads its first rows; see read_npy_rows(). Arrays of archives are decompressed as a whole.
-FirstRows read_array_rows(const std::filesystem::path& path, std::optional<Index> most);
 /// Whether the name is that of an .npy file or of an array in an .npz file.
 bool names_array(const std::filesystem::path& path);
 

@@ -171,7 +171,7 @@ struct Written : ::testing::Test {
 
 TEST_F(Written, DenseArraysHoldTheZeros) {
   for (const CsrMatrix& matrix : {sparse, uniform}) {
-    const Tensor read = read_npy(write("dense.npy", matrix, OutputForm::npy));
+    const Tensor read = read_npy_rows(InputFile(write("dense.npy", matrix, OutputForm::npy))).tensor;
     EXPECT_EQ(read.shape, (Shape{matrix.rows, matrix.cols}));
     EXPECT_EQ(std::vector<float>(read.values.begin(), read.values.end()), dense_rows(matrix, 0, matrix.rows));
   }
@@ -182,13 +182,13 @@ TEST_F(Written, ArchivesHoldWhatScipyWouldSave) {
     const NpzFile read{InputFile(write("sparse.npz", matrix, OutputForm::npz))};
     EXPECT_EQ(read.names(), (std::vector<std::string>{"indices", "indptr", "format", "shape", "data"}));
     const auto whole = [&](const char* name) {
-      const IntegerTensor array = read.read_integers(name);
+      const IntegerTensor array = read_npy_integers(read.member(name).file());
       return std::vector<std::int64_t>(array.values.begin(), array.values.end());
     };
     EXPECT_EQ(whole("shape"), (std::vector<std::int64_t>{matrix.rows, matrix.cols}));
     EXPECT_EQ(whole("indices"), (std::vector<std::int64_t>(matrix.indices.begin(), matrix.indices.end())));
     EXPECT_EQ(whole("indptr"), (std::vector<std::int64_t>(matrix.offsets.begin(), matrix.offsets.end())));
-    const Tensor data = read.read("data");
+    const Tensor data = read_npy_rows(read.member("data").file()).tensor;
     ASSERT_EQ(data.values.size(), matrix.entries());
     for (Offset k = 0; k < matrix.entries(); ++k) EXPECT_EQ(data.values[k], matrix.entry_value(k));
   }

@@ -30,6 +30,7 @@ class Npy : public ::testing::Test {
            ", }\n";
   }
   std::filesystem::path file(const std::string& content) const { return written(directory_ / "array.npy", content); }
+  static Tensor read_npy(const std::filesystem::path& path) { return read_npy_rows(InputFile(path)).tensor; }
   std::vector<float> floats(const std::string& type, const std::string& numbers, std::size_t count) const {
     const Tensor tensor = read_npy(file(bytes(dictionary(type, "(" + std::to_string(count) + ",)"), numbers)));
     EXPECT_EQ(tensor.shape, Shape{static_cast<Extent>(count)});
@@ -108,7 +109,7 @@ TEST_F(Npy, ByColumns) {
       for (int i = 0; i < 2; ++i) numbers += raw_bytes<std::int32_t>({100 * i + 10 * j + k});
   const auto path = file(bytes(dictionary("<i4", "(2, 3, 4)", true), numbers));
   const Tensor tensor = read_npy(path);
-  const IntegerTensor integers = read_npy_integers(path);
+  const IntegerTensor integers = read_npy_integers(InputFile(path));
   for (int i = 0, at = 0; i < 2; ++i)
     for (int j = 0; j < 3; ++j)
       for (int k = 0; k < 4; ++k, ++at) {
@@ -158,7 +159,7 @@ TEST_F(Npy, OfAFileLargerThanMemoryTheFirstRowsAreRead) {
 
 TEST_F(Npy, Integers) {
   const auto read = [&](const std::string& type, const std::string& numbers) {
-    return read_npy_integers(file(bytes(dictionary(type, "(1,)"), numbers))).values[0];
+    return read_npy_integers(InputFile(file(bytes(dictionary(type, "(1,)"), numbers)))).values[0];
   };
   EXPECT_EQ(read("<i8", raw_bytes({std::numeric_limits<std::int64_t>::min()})),
             std::numeric_limits<std::int64_t>::min());
@@ -166,9 +167,9 @@ TEST_F(Npy, Integers) {
   EXPECT_EQ(read(">u8", raw_bytes<std::uint64_t>({77}, true)), 77);
   const auto large = file(bytes(dictionary("<u8", "(1,)"), raw_bytes({std::numeric_limits<std::uint64_t>::max()})));
   expect_refused(large, "number 1 is 18446744073709551615, expected at most 9223372036854775807",
-                 [&] { read_npy_integers(large); });
+                 [&] { read_npy_integers(InputFile(large)); });
   const auto real = file(bytes(dictionary("<f4", "(1,)"), raw_bytes({1.F})));
-  expect_refused(real, "type float32, expected integers", [&] { read_npy_integers(real); });
+  expect_refused(real, "type float32, expected integers", [&] { read_npy_integers(InputFile(real)); });
 }
 
 TEST_F(Npy, WrittenIsRead) {
@@ -184,7 +185,7 @@ TEST_F(Npy, WrittenIsRead) {
     EXPECT_EQ(std::vector<float>(tensor.values.begin(), tensor.values.end()), values);
     EXPECT_EQ(read_npy_header(InputFile(path)).numbers.offset % 64, 0U) << "numbers are aligned, as NumPy has them";
     write_npy(path, IntegerTensor{shape, integers});
-    const IntegerTensor again = read_npy_integers(path);
+    const IntegerTensor again = read_npy_integers(InputFile(path));
     EXPECT_EQ(again.shape, shape);
     EXPECT_EQ(std::vector<std::int64_t>(again.values.begin(), again.values.end()), integers);
   }

@@ -19,7 +19,7 @@ class Npz : public ::testing::Test {
   /// What is wrong is in the archive, or in its array a.
   void refuses(const std::string& content, std::string_view part, bool in_array = false) const {
     const auto path = archive(content);
-    expect_refused(in_array ? path / "a" : path, part, [&] { read_array(path); });
+    expect_refused(in_array ? path / "a" : path, part, [&] { read_array_rows(path); });
   }
 
   TemporaryDirectory directory_;
@@ -36,20 +36,20 @@ TEST_F(Npz, NamedArrays) {
     const InputFile file(path);
     const NpzFile npz(file);
     EXPECT_EQ(npz.names(), (std::vector<std::string>{"x", "folder/y", "z"}));
-    EXPECT_EQ(npz.read("x").values[2], 3);
-    EXPECT_EQ(npz.read_integers("x").values[1], 2);
-    EXPECT_EQ(read_array(path / "z").values[299'999], 299'999 % 251);
+    EXPECT_EQ(read_npy_rows(npz.member("x").file()).tensor.values[2], 3);
+    EXPECT_EQ(read_npy_integers(npz.member("x").file()).values[1], 2);
+    EXPECT_EQ(read_array_rows(path / "z").tensor.values[299'999], 299'999 % 251);
     EXPECT_EQ(read_integer_array(path / "x").shape, Shape{3});
-    EXPECT_EQ(read_array(path / "folder" / "y").values[0], 0);
-    EXPECT_TRUE(is_whole(read_array_rows(path / "x", {}).type));
-    EXPECT_FALSE(is_whole(read_array_rows(path / "folder/y", {}).type));
+    EXPECT_EQ(read_array_rows(path / "folder" / "y").tensor.values[0], 0);
+    EXPECT_TRUE(is_whole(read_array_rows(path / "x").type));
+    EXPECT_FALSE(is_whole(read_array_rows(path / "folder/y").type));
     EXPECT_EQ(read_array_rows(path / "z", 5).tensor.values.size(), 5U);
     EXPECT_EQ(read_array_rows(path / "z", 5).available, 300'000);
     EXPECT_TRUE(names_array(path / "x") && names_array(path) && names_array("a.npy") && !names_array("a.gz"));
-    expect_refused(path, "has no array 'w', but x, folder/y, z", [&] { read_array(path / "w"); });
-    expect_refused(path, "has 3 arrays (x, folder/y, z), expected", [&] { read_array(path); });
+    expect_refused(path, "has no array 'w', but x, folder/y, z", [&] { read_array_rows(path / "w"); });
+    expect_refused(path, "has 3 arrays (x, folder/y, z), expected", [&] { read_array_rows(path); });
   }
-  EXPECT_EQ(read_array(archive(zip_archive({{"only.npy", bytes("\7")}}, true))).values[0], 7);
+  EXPECT_EQ(read_array_rows(archive(zip_archive({{"only.npy", bytes("\7")}}, true))).tensor.values[0], 7);
 }
 
 TEST_F(Npz, WhatIsNotSoundIsRefused) {
@@ -79,7 +79,7 @@ TEST_F(Npz, WhatIsNotSoundIsRefused) {
   std::string encrypted = zip_archive({{"a.npy", content}}, false);
   encrypted[encrypted.rfind("PK\1\2") + 8] = '\1';
   refuses(encrypted, "compressed by an unsupported method", true);
-  expect_refused(directory_ / "absent.npz", "No such file", [&] { read_array(directory_ / "absent.npz"); });
+  expect_refused(directory_ / "absent.npz", "No such file", [&] { read_array_rows(directory_ / "absent.npz"); });
 }
 
 }  // namespace

@@ -365,7 +365,7 @@ class TrainedNetworks : public ::testing::Test {
     request.shape = model.values[model.inputs[0]].shape;
     request.images = 4;
     const Bounded logits = evaluate(model, {read_image_tensor(inputs, request).tensor})[0];
-    const Tensor expected = read_npy(directory_.path() / network / "expected_logits.npy");
+    const Tensor expected = read_npy_rows(InputFile(directory_.path() / network / "expected_logits.npy")).tensor;
     ASSERT_EQ(logits.shape[1], expected.shape[1]);
     for (std::size_t i = 0; i < logits.values.size(); ++i)
       EXPECT_NEAR(logits.values[i], expected.values[i], 1e-6 * (1 + std::abs(logits.values[i]))) << network << ' ' << i;
