@@ -1,8 +1,6 @@
 #include "engines/cuda/layers/source.hpp"
 
 #include <algorithm>
-#include <stdexcept>
-#include <utility>
 
 #include "engines/cuda/runtime/device.hpp"
 #include "engines/cuda/runtime/staging.hpp"
@@ -34,7 +32,7 @@ bool LayerSource::fits(const Plan& plan, LayerFormat format, const EngineOptions
 
 std::size_t LayerSource::device_bytes(const Plan& plan, LayerFormat format, const EngineOptions& options) {
   const PlanBytes bytes = plan_bytes(plan, format);
-  return fits(plan, format, options) ? bytes.all + plan.depth() * sizeof(DeviceLayer) : 2 * bytes.largest;
+  return fits(plan, format, options) ? bytes.all : 2 * bytes.largest;
 }
 
 LayerSource::LayerSource(const Plan& plan, LayerFormat format, const EngineOptions& options, cudaStream_t stream,
@@ -81,12 +79,6 @@ void LayerSource::upload_all() {
     layers_.push_back(view(shape, layout, memory_.data() + at));
     at += layout.bytes;
   }
-  staging.upload(device_table_, layers_, stream_);
-}
-
-const std::vector<DeviceLayer>& LayerSource::resident_layers() const {
-  if (!resident_) throw std::logic_error("LayerSource: the layers are streamed");
-  return layers_;
 }
 
 DeviceLayer LayerSource::layer(Index k) {

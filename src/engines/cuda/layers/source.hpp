@@ -49,10 +49,6 @@ class LayerSource {
   bool resident() const { return resident_; }
   /// The buffer of the layer last requested, if layers are streamed.
   std::size_t slot() const { return current_; }
-  /// All layers, for engines that run many layers in one kernel. Resident sources only.
-  const std::vector<DeviceLayer>& resident_layers() const;
-  /// The same in device memory.
-  const DeviceLayer* device_layers() const { return device_table_.data(); }
 
   /// Whether the plan would be resident, and the device memory that it takes in either case.
   static bool fits(const Plan& plan, LayerFormat format, const EngineOptions& options);
@@ -79,7 +75,6 @@ class LayerSource {
   std::optional<ReadAhead> read_ahead_;  ///< none once all layers are resident
   DeviceBuffer<std::byte> memory_;
   std::vector<DeviceLayer> layers_;
-  DeviceBuffer<DeviceLayer> device_table_;
 
   Stream copy_stream_;
   std::array<Slot, 2> slots_;

@@ -110,9 +110,6 @@ DeviceInfo device_info(int ordinal) {
   info.driver = version_text(driver);
   info.runtime = version_text(CUDART_VERSION);
   for (const char byte : properties.uuid.bytes) info.id += fmt::format("{:02x}", static_cast<unsigned char>(byte));
-  info.multiprocessors = properties.multiProcessorCount;
-  info.shared_bytes = properties.sharedMemPerBlockOptin;
-  info.l2_bytes = static_cast<std::size_t>(properties.l2CacheSize);
   return info;
 }
 

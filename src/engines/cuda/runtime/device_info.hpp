@@ -14,9 +14,6 @@ struct DeviceInfo {
   std::string driver;   ///< CUDA version of the driver, "13.0"
   std::string runtime;  ///< CUDA version this program was built with
   std::string id;       ///< the UUID, in hexadecimal digits
-  int multiprocessors = 0;
-  std::size_t shared_bytes = 0;  ///< maximum dynamic shared memory of a block
-  std::size_t l2_bytes = 0;
   std::size_t total_bytes = 0;
   std::size_t free_bytes = 0;
 };
