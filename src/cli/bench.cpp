@@ -1,7 +1,5 @@
 #include "cli/bench.hpp"
 
-#include <fmt/format.h>
-
 #include "spdnn/error.hpp"
 
 namespace spdnn::cli {

@@ -2,12 +2,12 @@
 
 #include <memory>
 
-#include "inference/run/load.hpp"
 #include "io/networks/text/matrix_market.hpp"
 #include "io/networks/text/some_images.hpp"
 #include "io/packed/image_layout.hpp"
 #include "spdnn/error.hpp"
 #include "spdnn/files.hpp"
+#include "spdnn/load.hpp"
 
 namespace spdnn {
 

@@ -1,6 +1,5 @@
 #include "inference/ranks/run_on_ranks.hpp"
 
-#include <algorithm>
 #include <numeric>
 #include <optional>
 #include <utility>

@@ -2,7 +2,6 @@
 
 #include "io/files/claimed_size.hpp"
 #include "io/packed/layers.hpp"
-#include "io/packed/network_digest.hpp"
 #include "io/packed/read_write.hpp"
 
 namespace spdnn {

@@ -1,7 +1,6 @@
 #include "model/rewrites/channels.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 namespace spdnn {

@@ -1,8 +1,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
-
 #include "report/sections/cells.hpp"
 #include "report/sections/sections.hpp"
 

@@ -1,7 +1,5 @@
 // Convolutions and linear nodes: nodes with weights, and the nodes that are fused with them.
 
-#include <algorithm>
-
 #include "engines/cpu/onednn/primitive.hpp"
 #include "program/predict.hpp"
 

@@ -1,6 +1,5 @@
 // Functions of each element, of two values, and over an axis.
 
-#include <algorithm>
 #include <array>
 
 #include "engines/cpu/plain/kernels.hpp"

@@ -3,7 +3,6 @@
 // The first layers of a plan whose neurons read c and c + shift, as `front_kernel` runs them. The front of an official
 // network is its first block of layers after the pass `twins`.
 
-#include <cstdint>
 #include <optional>
 #include <vector>
 

@@ -4,7 +4,6 @@
 // A run is a handful of launches that the device itself divides into phases. The host waits once, for the outcome.
 
 #include <algorithm>
-#include <cmath>
 #include <memory>
 #include <optional>
 #include <utility>

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "io/models/add_node.hpp"
 
 namespace spdnn::tflite_reader {

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "io/models/onnx/read/fold.hpp"
 #include "io/models/onnx/read/operators.hpp"
 #include "io/models/onnx/read/reshaping.hpp"

@@ -1,7 +1,5 @@
 // ReduceMean: a global mean per channel, after the averaged axes are merged into the last one.
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "io/models/onnx/read/operators.hpp"
