@@ -50,6 +50,21 @@ TEST(Parallel, TheFirstExceptionComesOutAndNothingIsBegunAfterIt) {
   EXPECT_LE(calls, 4 + 1 + host_threads()) << "each thread may have been at work";
 }
 
+TEST(Parallel, ALimitHoldsWhileItLives) {
+  const int before = host_threads();
+  {
+    const ThreadLimit limit(0);
+    EXPECT_EQ(host_threads(), 1);
+    {
+      const ThreadLimit inner(kMostThreads + 1);
+      EXPECT_EQ(host_threads(), before);
+    }
+    EXPECT_EQ(host_threads(), 1);
+    EXPECT_EQ(host_threads(2), 2) << "as asked for";
+  }
+  EXPECT_EQ(host_threads(), before);
+}
+
 TEST(Parallel, MoreThreadsThanTheMostAreNotGiven) {
   EXPECT_NO_THROW(require_threads(2));
   EXPECT_THROW(require_threads(kMostThreads + 1), std::exception);

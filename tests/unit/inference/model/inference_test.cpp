@@ -64,6 +64,22 @@ TEST(ModelInference, NoNumberIsInfinitelyFarFromEveryNumber) {
   EXPECT_EQ(difference_of(1, NAN), HUGE_VAL);
 }
 
+TEST(ModelInference, SaysInWhichFormWeightsAreStored) {
+  const auto notes = [](bool quantised) {
+    TypedMatrix typed = typed_matrix(testing::make_matrix(2, {{{0, 1.F}, {1, 2.F}}}), Pattern::dense, DataType::i8);
+    if (quantised) typed.values.scales = {0.1F};
+    ModelBuilder builder;
+    const ValueId x = builder.input({kBatchExtent, 2});
+    const ValueId y = builder.add(Activation{}, {builder.add(Linear{Weights(typed), {}}, {x})});
+    ModelSpec spec;
+    spec.variant = "conv_reference";
+    return model_report(spec, builder.finish({y}), make_tensor({1, 2}, {1, 1})).notes;
+  };
+  const std::string begin = "weights of 1 node are stored as dense i8; engines compute with them as fp32, ";
+  EXPECT_EQ(notes(false).at(0), begin + "exactly");
+  EXPECT_EQ(notes(true).at(0), begin + "scaled by one rounding each");
+}
+
 TEST(ModelInference, IsUnverifiedUntilItIsAskedForAndTakesStepsInOrder) {
   const ModelCase network = testing::small_network(2, 0.3, 2);
   ModelInference inference(ModelSpec{});
@@ -305,6 +321,44 @@ TEST(ModelVerify, NodeByNodeComparesEachBatchWithItsOwnLogits) {
     wrong[2 * image + 1] += 1;
     EXPECT_NEAR(difference(wrong), 1, 1e-6) << image;
   }
+}
+
+/// Gives each node the numbers that it is made with, whatever it is asked to compute.
+class MadeUp final : public ModelEngine {
+ public:
+  static inline std::vector<Tensor> values;
+  void load(const Tensor& /*images*/) override {}
+  void reset() override {}
+  Index advance(Index /*first*/, Index until) override { return until; }
+  std::vector<Tensor> outputs() override { return values; }
+  std::optional<Index> overflow() const override { return {}; }
+};
+
+TEST(ModelVerify, NodeByNodeNamesTheNodeThatIsFarthestOff) {
+  const ModelVariant variant{
+      "made_up",
+      Device::cpu,
+      "for tests",
+      {Precision::fp32},
+      [](const Model&, const ModelEngineOptions&) { return Support{}; },
+      [](std::shared_ptr<const Model>, const ModelEngineOptions&) -> std::unique_ptr<ModelEngine> {
+        return std::make_unique<MadeUp>();
+      }};
+  const Linear sum{testing::make_matrix(2, {{{0, 1.F}, {1, 1.F}}, {{1, 1.F}}}), {}};
+  ModelBuilder builder;
+  const ValueId x = builder.input({kBatchExtent, 2});
+  const ValueId y = builder.add(sum, {x});
+  const Model model = builder.finish({builder.add(sum, {y})});
+  const auto check = [&](float first, float second) {
+    MadeUp::values = {make_tensor({1, 2}, {2 + first, 1}), make_tensor({1, 2}, {3 + first + second, 1})};
+    return check_nodes(variant, model, make_tensor({1, 2}, {1, 1}), 1, MadeUp::values[1], {}, {});
+  };
+  const NodeCheck at_first = check(1, 0x1p-10F);
+  const NodeCheck at_second = check(0x1p-10F, 1);
+  EXPECT_EQ(at_first.worst, "node 1 \"node0\" (linear)");
+  EXPECT_EQ(at_second.worst, "node 2 \"node1\" (linear)");
+  for (const NodeCheck& one : {at_first, at_second}) EXPECT_GT(one.largest_ratio, 1e5);
+  EXPECT_EQ(check(0, 0).largest_ratio, 0);
 }
 
 /// The tolerance and whether bounds say anything are told from the largest logit and bound of all images.
