@@ -130,6 +130,24 @@ TEST(ImagesOnRanks, TheLargestIdSaysHowManyThereAre) {
   expect_dealt(by_rank(3, [&](Communicator& rank) { return read_images_on_ranks(rank, spec, 500, {}).mine; }), alone);
 }
 
+TEST(ImagesOnRanks, AMissingNewlineIsNotedAsByOneProcess) {
+  const TemporaryDirectory directory;
+  ImageSpec spec;
+  spec.path = (directory / "i.tsv").string();
+  write_images(spec.path, sparse_images(99, 50));
+  for (const std::size_t notes : {0U, 1U}) {
+    const std::vector<std::string> by_one = read_images_on_ranks(*alone(), spec, 50, {}).notes;
+    EXPECT_EQ(by_one.size(), notes);
+    by_rank(3, [&](Communicator& rank) {
+      ReadImages read = read_images_on_ranks(rank, spec, 50, {});
+      EXPECT_EQ(read.by, "all ranks, each a part");
+      EXPECT_EQ(read.notes, by_one);
+      return std::move(read.mine);
+    });
+    fs::resize_file(spec.path, fs::file_size(spec.path) - 1);
+  }
+}
+
 /// That no rank gets images of the file; returns what one process says of it.
 std::string refused(int ranks, const ImageSpec& spec, Index neurons) {
   const std::vector<int> readers = spec.path.ends_with(".mtx") ? std::vector<int>{0} : std::vector<int>{0, 1, 2};
