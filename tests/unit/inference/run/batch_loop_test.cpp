@@ -119,6 +119,74 @@ TEST(BatchLoop, ProgressEndsWhereItShouldThoughABatchWasBegunAgain) {
   EXPECT_EQ(done, 8U) << "two trials of four steps";
 }
 
+/// Is due a number of steps before it ends; notes how far it was advanced at a time, and where it was interrupted.
+class Interrupted final : public Runnable {
+ public:
+  Index due_after = kMaxIndex;
+  bool goes_on = true;
+  std::vector<Index> advanced;
+  std::vector<Index> interrupted;
+  std::vector<ImageRange> gathered;
+
+  void make(Index /*batch*/) override {}
+  void load(const ImageRange& /*images*/) override {}
+  void reset() override { step_ = 0; }
+  Index advance(Index first, Index until) override {
+    EXPECT_EQ(first, step_);
+    advanced.push_back(until - first);
+    return step_ = until;
+  }
+  void finish() override {}
+  void keep(int /*trial*/) override {}
+  void gather(const ImageRange& images) override { gathered.push_back(images); }
+  double due_in() override { return step_ < due_after ? 1e9 : 0; }
+  bool interrupt(const ImageRange& images, Index step) override {
+    EXPECT_EQ(images.count, 10U);
+    interrupted.push_back(step);
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    due_after = kMaxIndex;
+    return goes_on;
+  }
+
+ private:
+  Index step_ = 0;
+};
+
+/// Without a device, waiting for one takes no time.
+LoopResult run_interrupted(Interrupted& work, Index steps, Device device) {
+  LoopResult result;
+  result.batch = 10;
+  run_in_batches(work, {.images = 10, .steps = steps, .device = device, .may_be_interrupted = true}, {}, result);
+  return result;
+}
+
+TEST(BatchLoop, ADeviceIsGivenAThirtySecondOfTheStepsAtATime) {
+  Interrupted many;
+  run_interrupted(many, 96, Device::cuda);
+  EXPECT_EQ(many.advanced, std::vector<Index>(32, 3));
+  Interrupted few;
+  run_interrupted(few, 5, Device::cuda);
+  EXPECT_EQ(few.advanced, std::vector<Index>(5, 1));
+}
+
+TEST(BatchLoop, ARunThatIsDueIsInterruptedAndGoesOnOrEnds) {
+  for (const Device device : {Device::cpu, Device::cuda}) {
+    Interrupted work;
+    work.due_after = 2;
+    const LoopResult result = run_interrupted(work, 6, device);
+    EXPECT_EQ(work.interrupted, std::vector<Index>{2});
+    EXPECT_EQ(work.gathered.size(), 1U);
+    EXPECT_EQ(result.batches.size(), 1U);
+    EXPECT_GE(result.interrupted_seconds, 0.005);
+    Interrupted ended;
+    ended.due_after = 0;
+    ended.goes_on = false;
+    EXPECT_TRUE(run_interrupted(ended, 6, device).batches.empty());
+    EXPECT_EQ(ended.interrupted, std::vector<Index>{0});
+    EXPECT_TRUE(ended.advanced.empty() && ended.gathered.empty());
+  }
+}
+
 /// A model's engine with room for two images: it gives back their first number, and counts.
 class TwoImages final : public ModelEngine {
  public:

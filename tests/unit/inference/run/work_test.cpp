@@ -48,6 +48,25 @@ TEST(ImagesOfAll, AreAsWideAsTheWidestInTheOrderOfThePieces) {
   testing::expect_equal(images_of_all({&wide}).to_csr(), wide.images.to_csr());
 }
 
+/// Of four processes.
+class OfFour final : public BatchSource {
+ public:
+  Index largest(Index least) const override { return least; }
+  ImageRange take(const Wish& /*wish*/) override { return {}; }
+  Index take_part(Index parts) override { return parts; }
+  void restart() override {}
+  int sharers() const override { return 4; }
+};
+
+TEST(ImageBytes, AreThisProcessesShareOfImagesThatSeveralHave) {
+  Work work{0, {}, {testing::make_matrix(64, testing::Rows(8, {{0, 0.5F}, {3, 2.0F}}))}};
+  const std::size_t bytes = work.images.bytes();
+  EXPECT_EQ(image_bytes({}), 0U);
+  EXPECT_EQ(image_bytes({work, work}), 2 * bytes);
+  work.batches = std::make_shared<OfFour>();
+  EXPECT_EQ(image_bytes({work}), bytes / 4);
+}
+
 TEST(Outcomes, ImagesOfALaterBatchAreNumberedOnAndCountsAdded) {
   Outcome all{.categories = {1}, .alive = {3, 2}, .active = {3, -1}, .saturated = 1, .identical = 2, .borderline = {}};
   append_outcome(all,
