@@ -1,5 +1,5 @@
 """The build backend of `pip install .`: make builds the package, and this writes it into a wheel. PEP 517 says what pip
-calls, PEP 427 what a wheel is. Nothing but Python itself and what make needs is used."""
+calls, PEP 427 the form of a wheel. Nothing but Python and the needs of make is used."""
 
 import base64
 import hashlib

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs a folder's files of command line tests (bats), as many at a time as there are processors, and the unit tests
-# (GoogleTest), if given, in so many shares; counts their real results, says what was skipped and why, and closes with the
+# (GoogleTest), if given, in as many shares; counts their real results, lists skipped tests with reasons, and closes with the
 # line `N passed, N failed, N skipped`. usage: run.sh SPDNN FOLDER [UNIT_TESTS]
 set -uo pipefail
 SPDNN=$(realpath "$1")

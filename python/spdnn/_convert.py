@@ -30,7 +30,7 @@ def array(name: str, given: Any, kinds: str = "buif", expected: str = "real numb
 
 def _numbers(given: npt.NDArray[Any], dtype: type) -> npt.NDArray[Any]:
     """The array itself if it can be used as it is."""
-    with np.errstate(over="ignore"):  # what becomes infinite is refused later
+    with np.errstate(over="ignore"):  # infinite results are refused later
         return np.require(given, dtype, ["C_CONTIGUOUS", "ALIGNED"])
 
 
@@ -79,7 +79,7 @@ def floats(name: str, given: Any) -> npt.NDArray[np.float32]:
 
 
 def _changed(values: npt.NDArray[Any], rounded: npt.NDArray[np.float32]) -> bool:
-    """Whether float32 does not have one of the numbers. What is no number stays so."""
+    """Whether float32 does not have one of the numbers. NaN stays NaN."""
     if values.dtype.kind == "f":
         return values.dtype.itemsize > 4 and bool(((values != rounded) & (values == values)).any())
     if values.dtype.kind == "b" or values.dtype.itemsize <= 2:
@@ -109,7 +109,7 @@ def matrix(given: Any, copy: bool, zeros: bool = True) -> _core.Matrix:
     if result.ascends:
         return result
     csr = csr.copy()
-    csr.has_canonical_format = False  # SciPy may remember what is no longer true
+    csr.has_canonical_format = False  # SciPy may remember a flag that is no longer true
     csr.has_sorted_indices = False
     csr.sum_duplicates()
     return _matrix_of(csr)

@@ -1,4 +1,4 @@
-"""What core.cpp and models.cpp make. spdnn/__init__.py says what it all means."""
+"""The types of core.cpp and models.cpp. spdnn/__init__.py explains them."""
 
 from typing import Any, Optional
 

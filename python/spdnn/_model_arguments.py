@@ -10,7 +10,7 @@ from .errors import UsageError
 
 
 def array_of(images: Any, input_names: list[str]) -> Any:
-    """The array of {name: array}, or the images themselves. What is no array is left to be refused."""
+    """The array of {name: array}, or the images themselves. Anything but arrays is left to be refused."""
     if isinstance(images, Mapping):
         if list(images) != input_names:
             raise UsageError(f"images: the model's input is {input_names[0]!r}, not "

@@ -6,7 +6,7 @@ class Error(Exception):
 
 
 class UsageError(Error, ValueError):
-    """What is asked for does not exist, or does not fit together."""
+    """A request for things that do not exist, or do not fit together."""
 
 
 class DataError(Error, ValueError):

@@ -31,7 +31,7 @@ def fixed(value, digits=4):
 
 
 def table(head, rows):
-    """Aligned Markdown. Rows may be short: what is missing is `-`. Columns of numbers stand right."""
+    """Aligned Markdown. Missing cells at the end of a row become `-`. Columns of numbers are right-aligned."""
     cells = [[str(cell) for cell in row] + ["-"] * (len(head) - len(row)) for row in rows]
     widths = [max(len(line[i]) for line in [head, *cells]) for i in range(len(head))]
     numeric = [all(row[i][:1].isdigit() or row[i] == "-" for row in cells) for i in range(len(head))]

@@ -1,8 +1,8 @@
-"""A model of a run on P GPUs, fitted to the lines of scaling.jsonl: what it is made of, and how far off it is.
+"""A model of a run on P GPUs, fitted to the lines of scaling.jsonl: its terms and its errors.
 
-A run takes the sum of its phases (docs/timing.md) and of `launch`, what the whole command takes beyond them. What one
-GPU shows by itself is taken from the problem's own runs on one GPU; what a second GPU adds is fitted to the runs on two
-GPUs of the official problems, and tested on those of the structure-free network. Times are in seconds, sizes in MB.
+A run takes the sum of its phases (docs/timing.md) and of `launch`, the rest of the whole command. The times on one GPU
+are those of the problem's own runs; the additions of a second GPU are fitted to the runs on two GPUs of the official
+problems, and tested on those of the structure-free network. Times are in seconds, sizes in MB.
 """
 
 import dataclasses

@@ -3,7 +3,7 @@
 
     shared_machine.py --mnist IDX [--vgg8 MODEL.onnx] old=/path/to/spdnn new=build/spdnn passive='OMP_WAIT_POLICY=passive build/spdnn'
 
-For each load it starts so many busy loops of its own, then runs each problem by each contender in turns, and prints the
+For each load it starts that number of busy loops, then runs each problem by each contender in turns, and prints the
 least and the median time of inference and of the whole process, the median ratio of neighbouring runs to the first
 contender's, and the slow-down over the contender's time at the first load. Other programs add to the load: the mean of
 /proc/loadavg over each block is printed beside it. Files are made once, in --folder. Root can measure an idle machine

@@ -48,7 +48,7 @@ assert (numpy.flatnonzero(dense.any(axis=1)) + 1 == categories).all()
 PY
 }
 
-@test "what SciPy stores is read by SciPy" {
+@test "SciPy reads the sparse activations" {
   /usr/bin/python3 -c 'import scipy.sparse' || skip "needs SciPy"
   "$SPDNN" "${infer[@]}" --activations a.npz
   "$SPDNN" "${infer[@]}" --activations a.npy

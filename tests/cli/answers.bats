@@ -51,7 +51,7 @@ assert one.shape == (1, 10) and numpy.allclose(one[0], numpy.load('array-logits.
   [ "$(cut -d, -f1 turned.csv | paste -sd' ')" = "image c.png a.png" ]
 }
 
-@test "the report shows the five largest classes of each picture, with names and with what their numbers are" {
+@test "the report shows the five largest classes of each picture, with the names and kinds of their numbers" {
   run "${infer[@]}" --inputs folder --divide 255 --names names.txt --logits logits.npy
   [ "$status" -eq 0 ]
   echo "$output"
@@ -62,8 +62,8 @@ lines = [line for line in sys.argv[1].splitlines() if "folder/" in line]
 assert len(lines) == 3, lines
 for name, line, row in zip("abc", lines, numpy.load("logits.npy")):
     best = numpy.argsort(-row)[:5]
-    told = "; ".join(f"{names[k]} (class {k}), logit {row[k]:.4g}" for k in best)
-    assert line.endswith(f"folder/{name}.png: {told}"), (line, told)
+    expected = "; ".join(f"{names[k]} (class {k}), logit {row[k]:.4g}" for k in best)
+    assert line.endswith(f"folder/{name}.png: {expected}"), (line, expected)
 PY
   run "${infer[@]}" --inputs array.npy --divide 255
   [[ "$output" == *"answers          image 1: class "*", logit "* ]]

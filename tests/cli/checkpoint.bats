@@ -115,7 +115,7 @@ teardown() {
   if mountpoint -q small; then umount small; fi
 }
 
-@test "a disk that is full at the first stop is told, exit code 3; one that has room for the line is not enough" {
+@test "a disk that is full at the first stop is reported, exit code 3; one that has room for the line is not enough" {
   rm -f out.tsv
   mkdir small
   for size in 4k 64k; do

@@ -25,7 +25,7 @@ setup() {
   [[ "$output" == *"built without CUDA: make GPU=1"* ]]
 }
 
-@test "--device-state tells nothing of a run on the CPU" {
+@test "--device-state adds nothing to the report of a run on the CPU" {
   small_run --device cpu --device-state --json run.json
   [ "$status" -eq 0 ]
   [[ "$output" != *"device state"* ]]

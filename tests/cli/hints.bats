@@ -56,7 +56,7 @@ says() {
   says 2 "spdnn: 'infre' is not a command; did you mean infer?*" help infre
 }
 
-@test "what is missing is called as the usage calls it, and models are mentioned" {
+@test "a missing argument has its name in the usage, and models are mentioned" {
   says 2 "spdnn: RESULTS is missing; usage: *" report
   says 2 "spdnn: OUT is missing; usage: *" convert a.tsv
   says 2 "spdnn: give either --network PATH or --generate official; for models, --model MODEL" infer
@@ -128,7 +128,7 @@ says() {
   says 2 "spdnn: --shape: *" infer --model model.onnx --inputs images.npy --shape 2x1x28xH
 }
 
-@test "arrays whose axes are in another order, or that lack one, are told apart" {
+@test "arrays whose axes are in another order, or that lack one, get different hints" {
   "$SPDNN" generate model --family mobilenet --shape 3,32,40 --sparsity 0.9 --out colour.onnx >made
   /usr/bin/python3 - <<'PY'
 import numpy

@@ -140,7 +140,7 @@ changing() {
   fails 3 "sparse-images-4.tsv${refused#/proc/version}" "$SPDNN" convert sparse-images-4.tsv out.tsv --images 3
 }
 
-# peak COMMAND...: prints the most memory that it took, in MB; it must end by itself with exit code 0 or 3.
+# peak COMMAND...: prints the most memory that it took, in MB; it must end without a signal, with exit code 0 or 3.
 peak() {
   /usr/bin/env python3 - "$@" << 'PY'
 import os, subprocess, sys

@@ -54,7 +54,7 @@ teardown() { cat "$results"/logs/*; }
   [[ "$(cat started)" == *" --cpus-per-task=4 $site/build/spdnn infer "* ]]
 }
 
-@test "an element is verified: by the official categories, or else a sample by the reference, unless it is told how" {
+@test "an element is verified: by the official categories, or else a sample by the reference, unless its options say how" {
   for line in 1 3; do
     element 0 "$line"
     [[ "$options" == *" --verify 64 "* ]]

@@ -45,7 +45,7 @@ ends_with() {
   [ "$code" -eq "$1" ]
 }
 
-@test "a job that is told to stop is queued again though squeue fails, a few times or each time" {
+@test "a job that gets the signal to stop is queued again though squeue fails, a few times or each time" {
   for failures in 0 1 3 1000; do
     make_squeue 'RUNNING None' "$failures"
     start run "stop 5 $failures"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# What the cluster jobs make of results: the table, what failed or is missing, and which elements of a sweep are done.
+# The results of cluster jobs: the table, the failed and missing runs, and the finished elements of a sweep.
 
 setup() {
   load ../support/jobs

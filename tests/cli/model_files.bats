@@ -93,7 +93,7 @@ refused() {
   "$SPDNN" inspect out/m.safetensors > shown
 }
 
-@test "packed models and networks are told apart by every command" {
+@test "every command distinguishes packed models from packed networks" {
   "$SPDNN" convert model.safetensors m.spdnn
   "$SPDNN" generate network --family random --neurons 16 --layers 2 --degree 4 --bias 0 --out n.spdnn
   "$SPDNN" generate inputs --family digits --neurons 16 --images 5 --out i.spdnn

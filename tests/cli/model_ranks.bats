@@ -80,7 +80,7 @@ setup() {
   [ ! -e ranks.npy ]
 }
 
-@test "an error is told once, with its exit code, and nothing is written" {
+@test "an error is reported once, with its exit code, and nothing is written" {
   printf 'no array' >bad.npy
   "$SPDNN" "${infer[@]}" --predictions labels.npy --logits logits.npy
   for library in "${libraries[@]}"; do

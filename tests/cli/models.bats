@@ -253,7 +253,7 @@ numpy.save('outputs.npy', numpy.array(given['values'], '<f4').reshape(given['sha
       --progress never --json run.json
     echo "$output"
     [ "$status" -eq 0 ]
-    # The bounds of so deep a network say little: what is off is a few roundings of fp32 only.
+    # The bounds of a network this deep are loose: the differences are a few roundings of fp32.
     jq -e '.verdict.status == "PASSED" and .expected.images == 8 and .expected.outside == 0 and .expected.differing == 0
       and .expected.largest_deviation < 1e-5' run.json
   done

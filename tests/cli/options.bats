@@ -14,7 +14,7 @@ setup() {
 # field JQ: prints a field of the report.
 field() { jq -c "$1" run.json; }
 
-@test "--threads: so many run, and the report says so" {
+@test "--threads: the number of threads that run, and that of the report" {
   for threads in 3 5; do
     OMP_NUM_THREADS=1 OMP_DISPLAY_AFFINITY=true OMP_AFFINITY_FORMAT='a team of %N' \
       "${infer[@]}" --variant cpu_openmp --threads $threads --json run.json >run.txt 2>&1
@@ -24,7 +24,7 @@ field() { jq -c "$1" run.json; }
   done
 }
 
-@test "--batch: so many images at a time, in the report too" {
+@test "--batch: images at a time, in the report too" {
   for batch in 1 4 10; do
     "${infer[@]}" --batch $batch --json run.json --categories out-$batch.tsv >/dev/null
     [ "$(field .batch)" = $batch ]
@@ -32,7 +32,7 @@ field() { jq -c "$1" run.json; }
   done
 }
 
-@test "--warm-up: so many trials before those that count, in a phase of their own" {
+@test "--warm-up: trials before those that count, in a phase of their own" {
   for warm_up in 0 3; do
     "${infer[@]}" --trials 2 --warm-up $warm_up --json run.json >run.txt
     [ "$(field '[.warm_up, .trials]')" = "[$warm_up,2]" ]
@@ -73,7 +73,7 @@ field() { jq -c "$1" run.json; }
   grep -q '^saturated images leave *from the rows entering layer 3 on$' <<<"$output"
 }
 
-@test "--trials: so many times are measured" {
+@test "--trials: the number of measured times" {
   "${infer[@]}" --trials 3 --json run.json >run.txt
   [ "$(field .trials)" = 3 ]
   grep -q '^infer .* median of 3 ' run.txt

@@ -154,7 +154,7 @@ kill_writer() {
   [ "$(cat c.tsv)" = old ]
 }
 
-@test "a signal ends a writer by itself and leaves no temporary; SIGKILL leaves them to the next run" {
+@test "a signal ends a writer, which leaves no temporary; SIGKILL leaves them to the next run" {
   kill_writer INT 130
   [ -z "$(temporaries)" ]
   kill_writer TERM 143

@@ -7,7 +7,7 @@ setup() {
   read -ra compiler <<<"${CXX:-g++}"
 }
 
-@test "the recipes for Spack and EasyBuild name what there is" {
+@test "the recipes for Spack and EasyBuild name existing files and settings" {
   run python3 "$root/tests/tools/check_recipes.py"
   echo "$output"
   [ "$status" -eq 0 ]

@@ -45,7 +45,7 @@ setup() {
   cmp alone.npz ranks.npz
 }
 
-@test "a network that does not fit into memory is streamed by each rank for itself" {
+@test "each rank streams a network that does not fit into memory" {
   "$SPDNN" generate network --family random --neurons 1024 --layers 120 --degree 16 --seed 2 --bias -0.1 --out n.spdnn
   "$SPDNN" generate inputs --family digits --neurons 1024 --images 50 --out i.spdnn
   infer+=(--threads 1)
@@ -158,7 +158,7 @@ setup() {
   done
 }
 
-@test "a byte of the images that has changed is told as by one process, wherever it is" {
+@test "a changed byte of the images is reported as by one process, in every place" {
   "$SPDNN" generate inputs --family digits --neurons 1024 --images 9000 --out j.spdnn
   "$SPDNN" generate network --family random --neurons 1024 --layers 2 --degree 8 --bias -0.1 --out n.spdnn
   for at in 40 100 1000 600000 1100000; do
@@ -171,7 +171,7 @@ setup() {
   done
 }
 
-@test "an error in a file or in the command line is told once, with its exit code" {
+@test "an error in a file or in the command line is reported once, with its exit code" {
   "$SPDNN" convert i.spdnn i.tsv
   for n in 1 2 300; do
     awk -v n=$n 'NR == n { print "1\t1\tx" } { print }' i.tsv >bad.tsv

@@ -98,7 +98,7 @@ squeezed() { tr -s ' ' <"$1"; }
   [[ "$(rows lines.jsonl)" == *"| cascade | 2.000 |"*"| 2.000 | 2.000 |"*"| 77 |"* ]]
   [[ "$(rows lines.jsonl)" == *"| streamed layers | 5 | 1 | 1 |"*"| batches of 600 | 5 | 1 | 1 |"* ]]
   "$SPDNN" report lines.jsonl | grep -q '^| stopped and continued: its times are sums over 3 parts *| list '
-  # Official images and synthetic ones, where lines tell.
+  # Official images and synthetic ones, by the lines that say so.
   line 1024 120 cascade dead 0.001 5 '.suite.options.official_images = true' >lines.jsonl
   line 1024 120 cascade dead 0.002 5 '.suite.options.official_images = false' >>lines.jsonl
   [ "$(rows lines.jsonl | grep -c .)" -eq 2 ]

@@ -128,7 +128,7 @@ fits() {
   "$SPDNN" "${infer[@]}" --compare --json compared.json >out
   cat compared.json >>run.jsonl
   head -n 1 "$root/results/h200/layers.jsonl" >>run.jsonl
-  # What no run on this machine has: a device that tells of itself, ranks, streamed layers, checkpoints, overflow, fp16.
+  # Fields that no run on this machine has: a monitored device, ranks, streamed layers, checkpoints, overflow, fp16.
   jq -c '{min: 1, median: 2.5, max: 4} as $s | .device_state = {sm_clock_mhz: $s, memory_clock_mhz: $s, temperature_c: $s, power_w: $s,
     joules_per_trial: 1.5} | .ranks = {hosts: 1, deal: "counter", images: $s, taken: $s, upload: $s, infer: $s,
       slowest: {rank: 1, host: "h", over_median: 1.5}} | .streamed = {layers_at_once: 2, bytes_read: 3}
@@ -194,7 +194,7 @@ END
   fi
 }
 
-@test "a fault is told with file, line and place" {
+@test "a fault is reported with file, line and place" {
   head -n 2 "$root/results/h200/official.jsonl" >some.jsonl
   jq -c '.seconds.infer.median = "x"' some.jsonl | tail -n 1 >>some.jsonl
   printf '{"schema":"spdnn-run-9"}\n{"rate": NaN}\n{\n' >>some.jsonl

@@ -49,7 +49,7 @@ called() { [ "$(calls)" -ge "$1" ]; }
   [ "$(ls -A scratch)" = images-1024-digits-100.spdnn ]
 }
 
-@test "columns are what they are in the report: the extremes are of all trials" {
+@test "columns are those of the report: the extremes are of all trials" {
   run "$SPDNN" bench suite --neurons 1024 --layers 2 --images 100 --trials 5 --repetitions 3 --device cpu --json suite.jsonl
   echo "$output"
   [ "$status" -eq 0 ]
@@ -205,7 +205,7 @@ END
   done
 }
 
-@test "--limit: what takes longer is ended, and neither repeated nor tried with more layers" {
+@test "--limit: a longer run is ended, and neither repeated nor tried with more layers" {
   export SLOW_LAYERS=4
   run "${suite[@]}" --layers 2,4,6 --repetitions 2 --limit 15
   echo "$output"

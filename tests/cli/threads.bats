@@ -12,7 +12,7 @@ setup() {
 # spins [VARIABLE=VALUE...]: how many turns of libgomp's loop a waiting thread of the program takes before it sleeps.
 spins() { env "$@" OMP_DISPLAY_ENV=verbose "$SPDNN" variants 2>&1 >/dev/null | sed -n "s/.*GOMP_SPINCOUNT = '\(.*\)'.*/\1/p"; }
 
-# spins_beside N: the same where so many threads run, that of the program among them.
+# spins_beside N: the same while N threads run, that of the program among them.
 spins_beside() {
   printf '0.5 0.5 0.5 %s/999 4321\n' "$1" >loadavg
   export -f spins

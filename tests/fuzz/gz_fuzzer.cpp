@@ -53,6 +53,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::string text;
   const std::string problem = fuzz::attempt([&] { text = read_all(gz, round_bytes); });
   if (members == 0) return 0;
-  if (!damaged && problem.empty()) require(text == plain, "what was compressed is read");
+  if (!damaged && problem.empty()) require(text == plain, "the compressed text is read back");
   return 0;
 }

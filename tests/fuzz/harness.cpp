@@ -56,7 +56,7 @@ void require_valid(const std::function<void()>& validate) {
   try {
     validate();
   } catch (const std::invalid_argument& error) {
-    require(false, std::string("what is read is sound: ") + error.what());
+    require(false, std::string("a file that is read is sound: ") + error.what());
   }
 }
 

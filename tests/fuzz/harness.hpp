@@ -1,6 +1,6 @@
 #pragma once
 
-// What all fuzzers share. An Error that says what is wrong is a valid answer, and so is a file that the system refuses.
+// What all fuzzers share. An Error with its reason is a valid answer, and so is a file that the system refuses.
 // Everything else is a finding: a crash, a report of the sanitizers, another exception, a broken promise, or memory out
 // of all proportion.
 

@@ -18,7 +18,7 @@ void require_sound(const Model& model) {
   try {
     model.validate();
   } catch (const std::invalid_argument& error) {
-    require(false, std::string("what is read is a sound model: ") + error.what());
+    require(false, std::string("a model that is read is sound: ") + error.what());
   }
   for (const Node& node : model.nodes)
     if (const CsrMatrix* const weights = matrix_or_null(node.operation)) require_pruned(*weights);

@@ -1,4 +1,4 @@
-// NumPy's arrays. The input's first byte says whether what follows is a whole file, or the header's dictionary and,
+// NumPy's arrays. The input's first byte says whether a whole file follows, or the header's dictionary and,
 // after its first line break, the numbers; then magic, version and length are right, so that the checks after theirs
 // are reached.
 
@@ -51,9 +51,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string_view numbers(reinterpret_cast<const char*>(tensor->values.data()), tensor->values.bytes());
   const std::string again = npy_header("<f4", tensor->shape).append(numbers);
   const Tensor read = read_npy_rows(InputFile("again.npy", bytes_of(std::string_view(again)))).tensor;
-  require(read.shape == tensor->shape, "what is written is read: the shape");
+  require(read.shape == tensor->shape, "a written shape is read back");
   require(read.values.bytes() == tensor->values.bytes() &&
               std::equal(numbers.begin(), numbers.end(), reinterpret_cast<const char*>(read.values.data())),
-          "what is written is read: the numbers");
+          "written numbers are read back");
   return 0;
 }

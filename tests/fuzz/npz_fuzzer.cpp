@@ -1,4 +1,4 @@
-// NumPy's archives. The input's first byte says whether what follows is a whole archive, or the content of an array
+// NumPy's archives. The input's first byte says whether a whole archive follows, or the content of an array
 // that is put into one, stored or deflated; then its second says which byte of the archive is changed.
 
 #include <optional>

@@ -1,4 +1,4 @@
-// Models of safetensors with architecture.json. The input's first byte says what it is: a whole container; the header
+// Models of safetensors with architecture.json. The input's first byte is its kind: a whole container; the header
 // of one, and after its first line break the numbers; or an architecture, whose weights are in a container that is
 // sound.
 

@@ -20,7 +20,7 @@ constexpr Index kMostGiven = 1000;  ///< what a caller asks for may cost memory
 struct Reading {
   char reader;
   Index neurons;
-  std::optional<Index> images;  ///< none: the text tells
+  std::optional<Index> images;  ///< none: as in the text
   std::size_t piece_bytes;
 };
 

@@ -60,7 +60,7 @@ void message(const std::string& text) {
   const std::string shown = escaped(text);
   require(std::none_of(shown.begin(), shown.end(), [](unsigned char c) { return c < ' ' || c == 0x7F; }),
           "a message holds no control characters");
-  require(escaped(shown) == shown, "what was escaped is safe");
+  require(escaped(shown) == shown, "escaped text is safe");
 }
 
 void manifest(const std::string& text) {

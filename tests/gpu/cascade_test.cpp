@@ -1,5 +1,5 @@
-// The cascade engine on what it is made for: layers of one weight, images of bits that retire one after another, so
-// many of them that blocks take several waves and fill their pools. Sums are exact in fp32, as in engines_test.cpp.
+// The cascade engine on its own kind of problem: layers of one weight, images of bits that retire one after another,
+// enough of them that blocks take several waves and fill their pools. Sums are exact in fp32, as in engines_test.cpp.
 
 #include <algorithm>
 #include <ostream>

@@ -177,7 +177,7 @@ TEST(ResidentFp16, RefusesPlansThatHalvesDoNotHold) {
   EXPECT_FALSE(takes(plan, Precision::fp16));
 }
 
-/// What the tests above compare with must tell fp16 from fp32.
+/// The references of the tests above must differ between fp16 and fp32.
 TEST(ResidentFp16, TheBatteryShowsRounding) {
   int categories = 0;
   for (const testing::Case& c : cases()) {

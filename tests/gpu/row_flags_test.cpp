@@ -1,5 +1,5 @@
-// Rows of activations on the device: what activate() makes of them and says by their flags, and which rows retire by
-// these. Flags also tell of sums that are not finite, and of images that `merge` knows only up to a bound.
+// Rows of activations on the device: the results and flags of activate(), and the rows that retire by these flags.
+// Flags also mark sums that are not finite, and images that `merge` knows only up to a bound.
 
 #include <algorithm>
 #include <limits>

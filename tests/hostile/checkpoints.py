@@ -71,7 +71,7 @@ class Kills(ranks.Launchers):
         if code != 0 or left or found or (self.place / "c.tsv").read_bytes() != self.expected:
             self.fail(f"the run that continued after {what}: exit {code}, left {left} {found}")
         report = json.loads((self.place / "run.json").read_text())
-        self.counts["lost parts that reports tell of"] += report["checkpoints"]["lost_parts"]
+        self.counts["lost parts in reports"] += report["checkpoints"]["lost_parts"]
 
     def look_at_checkpoint(self, before, killed, what):
         """What was lost, in seconds, by the checkpoint's own time. It must be readable."""

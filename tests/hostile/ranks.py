@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 """Kills jobs of several ranks at random moments, in every way in which one may end.
 
-A job writes categories and a report over those of another problem. What is killed, or told to end, is drawn: the process
+A job writes categories and a report over those of another problem. A draw decides who gets the signal: the process
 in which a rank works, the one that the launcher knows, all processes in which ranks work, or mpirun. After every trial
 the job must have ended, nothing of it may run, and each output must be the old one or the new one, whole; the next run
 must succeed and leave no temporary name behind. The counts are printed; any failure is printed too, and the exit status
 is 1.
 
-A launcher that hangs by itself is no failure, but is told and counted: the signal came before the ranks had joined, and
+A launcher that hangs alone is no failure, but is reported and counted: the signal came before the ranks had joined, and
 nothing but the launcher's own processes is left (docs/files.md). Programs that are not spdnn make it hang as well.
 
     ranks.py SPDNN [--kills 100] [--libraries openmpi,mpich] [--seed 1]
@@ -31,14 +31,14 @@ import time
 LIMIT = 300  # seconds that only a hang reaches, however busy the machine is
 END_LIMIT = 60  # seconds in which the processes of a job end after its launcher
 JOIN_LIMIT = 15  # seconds after which ranks end that wait for others
-LAUNCHERS = {"mpirun.openmpi", "mpirun.mpich", "mpiexec.hydra", "hydra_pmi_proxy"}  # what their processes are called
+LAUNCHERS = {"mpirun.openmpi", "mpirun.mpich", "mpiexec.hydra", "hydra_pmi_proxy"}  # the names of their processes
 MARK = b"SPDNN_HOSTILE_JOB="
 WAYS = ["worker", "known to the launcher", "all workers", "mpirun"]
 SIGNALS = [signal.SIGKILL, signal.SIGKILL, signal.SIGTERM, signal.SIGUSR1]
 
 
 class Process:
-    """One of a job's, as /proc tells."""
+    """One of a job's, from /proc."""
 
     def __init__(self, entry):
         self.pid = int(entry.name)
@@ -191,13 +191,13 @@ class Series(Launchers):
         # The list is put in its place just before the report. SIGKILL may come between; other signals wait.
         allowed = {before, (letter, letter)} | ({(letter, before[1])} if number == signal.SIGKILL else set())
         if left and not joined and set(left) <= LAUNCHERS:
-            self.counts[f"{name} hung by itself, or left processes of its own"] += 1
+            self.counts[f"{name} hung alone, or left processes of its own"] += 1
             print(f"the launcher hung: {what}: exit {code}, still running: {left}", flush=True)
         elif code is None or left:
             self.fail(f"{what}: exit {code}, still running: {left}")
         # MPICH's launcher may end with 0 after SIGTERM (docs/files.md).
-        tells = not (name == "mpich" and way == "mpirun" and number == signal.SIGTERM)
-        if after not in allowed or (code == 0 and tells and after != (letter, letter)):
+        reports = not (name == "mpich" and way == "mpirun" and number == signal.SIGTERM)
+        if after not in allowed or (code == 0 and reports and after != (letter, letter)):
             self.fail(f"{what}: exit {code}, outputs {after}")
         self.one(self.launchers[name], 2, letter)
 

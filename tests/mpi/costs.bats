@@ -82,7 +82,7 @@ sys.exit(code)' "$SPDNN" "${infer[@]}" --threads 1 "${@:2}" >report
   done
 }
 
-# stop_alone: of a run by itself, amid its layers, the checkpoint `stopped`, and the activations beside it.
+# stop_alone: of a run of one process, amid its layers, the checkpoint `stopped`, and the activations beside it.
 stop_alone() {
   "$SPDNN" "${infer[@]}" --threads 1 --checkpoint stopped --checkpoint-every never >stdout 2>stderr 3>&- &
   until compute $!; do

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# Ranks that are killed, and jobs that are told to end, with OpenMPI and MPICH: the job ends, nothing of it
+# Killed ranks, and jobs that get a signal to end, with OpenMPI and MPICH: the job ends, nothing of it
 # is left, and the outputs are those of before.
 
 load ../support/ranks
@@ -56,7 +56,7 @@ killed_ranks_are_told() {
   done
 }
 
-@test "kill -9 of the process in which a rank works: its rank and host are told, exit code 4" {
+@test "kill -9 of the process in which a rank works: the error names its rank and host, exit code 4" {
   for library in openmpi mpich; do
     use_mpi $library
     killed_ranks_are_told
@@ -196,7 +196,7 @@ mixed() {
   [ ! -e none.tsv ]
 }
 
-@test "a command line that is bad on one rank alone: that rank is told, exit code 2" {
+@test "a command line that is bad on one rank alone: the error names that rank, exit code 2" {
   good=(infer --network n.spdnn --inputs i.spdnn --device cpu --progress never --categories none.tsv)
   for library in openmpi mpich; do
     use_mpi $library

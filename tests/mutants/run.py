@@ -221,7 +221,7 @@ def report(mutants, results, may_live):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
     parser.add_argument("patterns", nargs="?", default="*", help="names of mutants, with * and ?, separated by spaces")
-    parser.add_argument("--may-live", type=int, default=0, help="so many may live before the exit status is 1")
+    parser.add_argument("--may-live", type=int, default=0, help="the number that may live before the exit status is 1")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="workers")
     parser.add_argument("--limit", type=int, default=900, help="seconds that tests may take; a mutant that makes them hang is noticed")
     parser.add_argument("--quick", action="store_true", help="run the tests that mutants name, and no others")

@@ -84,7 +84,7 @@ class RandomGraph:
         return self.rng.uniform(low, high, shape).astype("<f4")
 
     def weights(self, shape, terms):
-        """Numbers of which `density` are not zero, so large that a sum over so many `terms` is about 1."""
+        """Numbers of which `density` are not zero, and whose sum over `terms` is about 1."""
         drawn = self.numbers(shape)
         drawn[self.rng.random(shape) >= self.density] = 0
         return (drawn / numpy.float32(numpy.sqrt(max(1.0, terms * self.density) / 3))).astype("<f4")

@@ -295,9 +295,9 @@ class Meanwhile(unittest.TestCase):
             np.testing.assert_array_equal(categories, expected)
 
     def test_progress_is_told_and_what_it_raises_comes_back(self):
-        told = []
-        self.infer(batch=1000, progress=lambda *update: told.append(update))
-        runs = [(done, total) for work, done, total in told if work == "infer"]
+        updates = []
+        self.infer(batch=1000, progress=lambda *update: updates.append(update))
+        runs = [(done, total) for work, done, total in updates if work == "infer"]
         self.assertEqual(runs, [(0, 180), (60, 180), (120, 180), (180, 180)])
 
         class Enough(Exception):

@@ -397,10 +397,10 @@ class Meanwhile(WithToy):
                 np.testing.assert_array_equal(one, expected[min(i, 1)])
 
     def test_progress_is_told_and_what_it_raises_comes_back(self):
-        told = []
-        self.model.infer(self.images, batch=10, verify=20, progress=lambda *update: told.append(update))
-        self.assertEqual([update for update in told if update[0] == "infer"][-1], ("infer", 10, 10))
-        self.assertEqual({work for work, _, _ in told}, {"infer", "verify", "verify nodes"})
+        updates = []
+        self.model.infer(self.images, batch=10, verify=20, progress=lambda *update: updates.append(update))
+        self.assertEqual([update for update in updates if update[0] == "infer"][-1], ("infer", 10, 10))
+        self.assertEqual({work for work, _, _ in updates}, {"infer", "verify", "verify nodes"})
 
         class Enough(Exception):
             pass

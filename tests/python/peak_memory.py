@@ -1,4 +1,4 @@
-"""Prints the bytes of a CSR matrix of so many megabytes, and how far making a network of it, and a view of that, raised
+"""Prints the bytes of a CSR matrix of the given number of megabytes, and how far making a network of it, and a view of that, raised
 the peak of this process's memory. usage: peak_memory.py MEGABYTES"""
 
 import resource

@@ -86,18 +86,18 @@ class Browser:
         return canvases
 
     def spies_are_legible(self):
-        """Each spy plot has the colours of its cells, is at least half as wide as a phone, and tells what lies under the
+        """Each spy plot has the colours of its cells, is at least half as wide as a phone, and names the cell under the
         mouse."""
         for canvas in self.driver.find_elements(By.CSS_SELECTOR, "[data-shape] canvas"):
             name = canvas.get_attribute("data-chart")
             width, height, shape = self.run(
                 "const b = arguments[0].parentNode; return [b.offsetWidth, b.offsetHeight, Number(b.dataset.shape)]", canvas)
             expect(width >= 195 and abs(height - 70 - width * shape) < 2, f"{name} is {width} x {height} pixels")
-            told = self.run("""
+            shown = self.run("""
                 const chart = Chart.getChart(arguments[0]), cell = chart.getDatasetMeta(0).data[0];
                 chart.tooltip.setActiveElements([{datasetIndex: 0, index: 0}], {x: cell.x, y: cell.y});
                 return chart.tooltip.body.flatMap(part => part.lines).join(' ');""", canvas)
-            expect(re.search(r"output( channel)? 1\b.*(edge|non-zero)", told), f"{name} says '{told}' under the mouse")
+            expect(re.search(r"output( channel)? 1\b.*(edge|non-zero)", shown), f"{name} says '{shown}' under the mouse")
 
     def no_overflow(self):
         wide, window = self.run("return [document.documentElement.scrollWidth, innerWidth]")

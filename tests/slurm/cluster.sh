@@ -93,8 +93,8 @@ start_node() {
     die "slurmd of $2 did not start: $(tail -n 1 "$1/log/$2.start")"
 }
 
-# kill_node DIRECTORY NODE: what runs on the node, the job's script and the keepers of its steps included, is killed at once, as
-# by a loss of power. The controller is told, as its monitoring would, or it would wait for five minutes.
+# kill_node DIRECTORY NODE: kills all processes of the node together, the job's script and the keepers of its steps included, as
+# a loss of power would. The controller gets a message, as from its monitoring, or it would wait for five minutes.
 kill_node() {
   local dir=$1 process on_node
   export SLURM_CONF=$dir/slurm.conf

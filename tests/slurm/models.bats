@@ -66,23 +66,23 @@ nothing_is_left() { [ -z "$(find "$results" -name '*.checkpoint*' -o -name '*.re
   [ ! -e "$results/bad.json" ]
 }
 
-@test "a model's run that is told to stop, or preempted, is queued again and begins again" {
-  submit infer --name told --nodes 2 -- "${model[@]}" --trials 600 --logits told.npy
-  told=$job
+@test "a model's run that is stopped by a signal, or preempted, is queued again and begins again" {
+  submit infer --name stopped --nodes 2 -- "${model[@]}" --trials 600 --logits stopped.npy
+  stopped=$job
   submit infer --name preempted --nodes 2 -- "${model[@]}" --trials 600 --logits preempted.npy
-  until_it_computes "$told"
+  until_it_computes "$stopped"
   until_it_computes "$job"
-  scancel --signal=USR1 "$told"
+  scancel --signal=USR1 "$stopped"
   sbatch --partition=urgent --exclusive --nodes=2 --output=/dev/null --wait --wrap 'srun sleep 1'
-  [ ! -e told.npy ]
+  [ ! -e stopped.npy ]
   [ ! -e preempted.npy ]
   table
   [ "$status" -eq 0 ]
-  grep -q '^jobs: stopped, queued again$' "$results/logs/spdnn-infer-$told.log"
-  [ "$(starts_of told) $(starts_of preempted)" = "2 2" ]
-  cmp alone.npy told.npy
+  grep -q '^jobs: stopped, queued again$' "$results/logs/spdnn-infer-$stopped.log"
+  [ "$(starts_of stopped) $(starts_of preempted)" = "2 2" ]
+  cmp alone.npy stopped.npy
   cmp alone.npy preempted.npy
-  jq -e '.trials == 600' "$results/told.json"
+  jq -e '.trials == 600' "$results/stopped.json"
   nothing_is_left
 }
 
@@ -106,7 +106,7 @@ nothing_is_left() { [ -z "$(find "$results" -name '*.checkpoint*' -o -name '*.re
 }
 
 @test "a model's run that is stopped each time gives up" {
-  # One that is told to stop before it has begun.
+  # One that gets the signal to stop before it has begun.
   # shellcheck disable=SC2016  # the site's own
   edit SPDNN_FRUITLESS_REQUEUES=1 'SPDNN_MODULES=(slow)' 'module() { kill $$; }'
   submit infer --name fruitless -- "${model[@]}"

@@ -22,7 +22,7 @@ teardown() {
   timeout 600 scancel --partition=test --partition=urgent
 }
 
-@test "a job script of one's own that is told to stop continues in the same job" {
+@test "a job script of one's own that gets the signal to stop continues in the same job" {
   scancel --batch --signal=USR1 "$job"
   within_limit is_requeued "$job"
   within_limit test -s first.json

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # shellcheck disable=SC2154  # support.bash sets them
-# Jobs that are told to stop: they write a checkpoint, queue themselves again where nobody has ended them, and go on.
+# Jobs that get the signal to stop: they write a checkpoint, queue themselves again where nobody has ended them, and go on.
 
 setup() {
   load support
@@ -21,18 +21,18 @@ went_on() {
 is_requeued() { [ "$(restarts_of "$1")" -eq 1 ]; }
 
 @test "ranks on two nodes that get USR1 write a checkpoint; the job queues itself again and goes on" {
-  submit infer --name told --nodes 2 -- "${problem[@]}"
-  told=$job
+  submit infer --name stopped --nodes 2 -- "${problem[@]}"
+  stopped=$job
   submit infer --name requeued -- "${problem[@]}"
-  until_it_computes "$told"
-  scancel --signal=USR1 "$told"
+  until_it_computes "$stopped"
+  scancel --signal=USR1 "$stopped"
   until_it_computes "$job"
   # Slurm itself queues this one again.
   scontrol requeue "$job"
-  within_limit is_requeued "$told"
+  within_limit is_requeued "$stopped"
   within_limit test -s "$results/requeued.checkpoint"
-  grep -q '^jobs: stopped at a checkpoint, queued again$' "$results/logs/spdnn-infer-$told.log"
-  went_on told 2
+  grep -q '^jobs: stopped at a checkpoint, queued again$' "$results/logs/spdnn-infer-$stopped.log"
+  went_on stopped 2
   went_on requeued 2
 }
 
@@ -73,7 +73,7 @@ is_requeued() { [ "$(restarts_of "$1")" -eq 1 ]; }
 }
 
 @test "a job that nears its time limit queues itself again" {
-  # Slurm looks every 30 s which limits are near, so that the signal comes up to so much earlier: half a minute after the start,
+  # Slurm looks for limits that are near every 30 s, so that the signal comes up to 30 s earlier: half a minute after the start,
   # or later.
   edit SPDNN_TIME_LIMIT=2 SPDNN_SECONDS_TO_STOP=60
   long=("${problem[@]/240/2400}")
@@ -87,7 +87,7 @@ is_requeued() { [ "$(restarts_of "$1")" -eq 1 ]; }
 }
 
 @test "a job that gets no further gives up" {
-  # One that is told to stop before it has begun, each time.
+  # One that gets the signal to stop before it has begun, each time.
   # shellcheck disable=SC2016  # the site's own
   edit SPDNN_FRUITLESS_REQUEUES=0 'SPDNN_MODULES=(slow)' 'module() { kill -USR1 $$; }'
   submit infer --name fruitless -- "${problem[@]}"

@@ -56,7 +56,7 @@ make_problem() {
   "$SPDNN" generate inputs --family digits --neurons 1024 --images 2000 --seed 5 --out images.spdnn
   problem=(--generate official --neurons 1024 --layers 240 --inputs images.spdnn)
   "$SPDNN" infer "${problem[@]}" --categories truth.tsv >/dev/null
-  # The reference engine, told to leave out nothing, takes seconds for it.
+  # The reference engine, with --reduce none, takes seconds for it.
   problem+=(--truth truth.tsv --variant cpu_reference --reduce none)
 }
 

@@ -1,5 +1,6 @@
-// A library that tells of one device what NVML would, for tests/unit/inference/device/device_monitor_test.cpp. The memory clock is one that
-// this device does not tell. Each question for the SM clock, the power and the energy is answered with a larger number.
+// A library that answers for one device as NVML would, for tests/unit/inference/device/device_monitor_test.cpp. This
+// device does not report its memory clock. Each question for the SM clock, the power and the energy is answered with a
+// larger number.
 #include <string.h>
 
 static int device;

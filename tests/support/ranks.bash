@@ -28,7 +28,7 @@ ranks() { under_mpi -n "$1" "$SPDNN" "${@:2}"; }
 # said FILE: the lines in it that are spdnn's own and not the launcher's.
 said() { grep '^spdnn: ' "$1"; }
 
-# ends CODE COMMAND...: the command ends with this code; what it says is in the files stdout and stderr.
+# ends CODE COMMAND...: the command ends with this code; its output is in the files stdout and stderr.
 ends() {
   local code=$1 status=0
   shift
@@ -44,7 +44,7 @@ says_once() {
   [[ $(said stderr) == $1 ]]
 }
 
-# start_job N ARGUMENTS...: the same in the background; `job` is then the process to wait for. What it says is in the file
+# start_job N ARGUMENTS...: the same in the background; `job` is then the process to wait for. Its errors are in the file
 # `stderr`. All of its processes bear a mark in their environment.
 start_job() {
   mark="SPDNN_TEST_JOB=$$-$BASHPID-$RANDOM$RANDOM"
@@ -68,8 +68,8 @@ launcher_process() { job_processes | awk '$2 ~ /^(mpirun|mpiexec|orterun|prterun
 # program_processes: those of the job that run spdnn.
 program_processes() { job_processes | awk '$2 == "spdnn" { print $1 }'; }
 
-# working_processes: of each rank the process that does its work and has mapped or open already what tells that it does, the
-# plan, or what `works_by` names; it is a child of the process that the launcher knows.
+# working_processes: of each rank the process that does its work, recognised by the file that it has mapped or open, the plan
+# or another that `works_by` names; it is a child of the process that the launcher knows.
 works_by=memfd:spdnn
 working_processes() {
   local process

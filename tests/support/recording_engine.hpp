@@ -12,7 +12,7 @@
 
 namespace spdnn::testing {
 
-/// Computes nothing and writes down what it is asked for. Takes two layers at a time; keeps images 0, 2, 4, ... of each
+/// Computes nothing and records its calls. Takes two layers at a time; keeps images 0, 2, 4, ... of each
 /// batch, and calls image 1 borderline where the plan is merged.
 class RecordingEngine final : public Engine {
  public:

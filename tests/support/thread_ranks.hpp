@@ -95,7 +95,7 @@ class ThreadRank : public Communicator {
   Mail& mail_;
 };
 
-/// Does `work` on so many ranks, each a thread of its own, and returns by rank what it threw, or null. Work that one
+/// Does `work` on `ranks` ranks, each a thread of its own, and returns by rank what it threw, or null. Work that one
 /// rank leaves while the others wait for it never ends.
 template <class Rank = ThreadRank>
 std::vector<std::exception_ptr> on_ranks(int ranks, const std::function<void(Communicator&)>& work) {

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Sees to it that what is needed is there, by whatever means it came. What is missing is installed where Debian's packages
-# can be; otherwise the script says what to do and fails. usage: [CXX=COMPILER] install_packages.sh PACKAGE[=PROOF]...
+# Ensures that the packages are there, by whatever means they came. Missing ones are installed where Debian's packages
+# can be; otherwise the script prints a remedy and fails. usage: [CXX=COMPILER] install_packages.sh PACKAGE[=PROOF]...
 # PROOF is a header, a file with its absolute path, or a command; without it, the command has the package's name.
 set -euo pipefail
 read -ra compiler <<<"${CXX:-g++}"

@@ -51,7 +51,7 @@ class Inference::Steps : public InferenceSteps<InferenceSpec, Report> {
   /// A run that is continued goes on with the plan that it began with.
   void use_checkpoint_passes();
 
-  /// Processes that take memory for themselves where no limit of each is given.
+  /// Processes that share the machine's memory if none has a limit of its own.
   int sharers() const;
 
   /// The network as given, planned for some passes.

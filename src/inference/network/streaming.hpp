@@ -33,7 +33,7 @@ std::optional<GivenStream> stream_if_too_large(const NetworkSpec& spec, std::siz
 Plan plan_stream(const NetworkStream& network, const Passes& passes, std::size_t budget, int sharers,
                  const ProgressCallback& progress);
 
-/// share_plan() of a plan whose layers may be streamed: each rank opens the specified network for itself then, and
+/// share_plan() of a plan whose layers may be streamed: each rank opens the specified network then, and
 /// reads its layers when it needs them. DataError where a rank finds another network there than the root.
 Plan share_plan(Communicator& ranks, Plan plan, const NetworkSpec& spec);
 

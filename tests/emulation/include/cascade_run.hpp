@@ -27,7 +27,7 @@ struct Device {
 inline constexpr Device kLarge{std::size_t{227} << 10U, 1};  ///< 400 images make a wave of up to seven groups
 inline constexpr Device kSmall{std::size_t{48} << 10U, 3};   ///< waves of one group or two, one after another
 
-/// What a run is to have otherwise than the engine would.
+/// The settings in which a run differs from the engine's.
 struct Departure {
   std::optional<Index> second{};  ///< the second launch's first layer, so that short networks have one
   bool layer_1_by_sums = false;

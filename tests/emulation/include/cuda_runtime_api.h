@@ -1,7 +1,7 @@
 #pragma once
 
-// CUDA kernels on the CPU, for tests where there is no device: so much of CUDA's language and functions as the sources
-// of kernels that are tested so use. A block's threads are fibers that take turns at barriers and where a warp's
+// CUDA kernels on the CPU, for tests without a device: the part of CUDA's language and functions that these kernels'
+// sources use. A block's threads are fibers that take turns at barriers and where a warp's
 // threads exchange values; blocks run one after another, in ascending order. So a kernel may wait for blocks before its
 // own, not for later ones. What depends on time or on the memory model (races, missing fences) does not show here.
 
@@ -119,7 +119,7 @@ T atomicMax(T* to, T value) {
 inline int __popc(unsigned value) { return std::popcount(value); }
 inline int __clz(int value) { return std::countl_zero(static_cast<unsigned>(value)); }
 inline int __ffs(int value) { return __builtin_ffs(value); }
-/// The highest and the lowest of three, of 16 bits each by themselves.
+/// The highest and the lowest of three, of each 16 bits alone.
 inline unsigned __vimax3_u16x2(unsigned a, unsigned b, unsigned c) {
   return max({a & 0xffffU, b & 0xffffU, c & 0xffffU}) | max({a >> 16U, b >> 16U, c >> 16U}) << 16U;
 }

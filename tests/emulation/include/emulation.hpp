@@ -16,8 +16,8 @@ const Index3& block_index();
 const Index3& grid();
 const Index3& block();
 
-/// Runs `kernel` in all threads of so many blocks. `threads`: a multiple of 32. std::logic_error where they wait for
-/// one another, or for a later block, for ever.
+/// Runs `kernel` in all threads of all blocks. `threads`: a multiple of 32. std::logic_error if they wait for one
+/// another, or for a later block, for ever.
 void launch(unsigned blocks, unsigned threads, std::size_t shared_bytes, const std::function<void()>& kernel);
 
 /// Of the block at hand.

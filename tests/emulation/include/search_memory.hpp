@@ -8,7 +8,7 @@
 
 namespace spdnn::cuda {
 
-/// What DuplicateBuffers is on a device.
+/// The counterpart of a device's DuplicateBuffers.
 class SearchMemory {
  public:
   /// Empty where the plan is without the pass `identical`.

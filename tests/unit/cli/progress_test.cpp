@@ -1,4 +1,4 @@
-// What work tells of its progress, and the bar that shows it, seen on a terminal of its own.
+// Updates on the progress of work, and the bar that shows them, on a terminal of its own.
 
 #include "core/types/progress.hpp"
 
@@ -67,9 +67,9 @@ void half_way(const ProgressCallback& callback) {
 }
 
 TEST(Progress, IsToldFromTheBeginningToTheEndWhichAnErrorIsToo) {
-  std::vector<std::string> told;
+  std::vector<std::string> updates;
   const ProgressCallback callback = [&](const ProgressUpdate& update) {
-    told.push_back(fmt::format("{} {}/{}{}", update.work, update.done, update.total, update.over ? " over" : ""));
+    updates.push_back(fmt::format("{} {}/{}{}", update.work, update.done, update.total, update.over ? " over" : ""));
   };
   const auto work = [&] {
     Progress progress(callback, "read", 3);
@@ -77,7 +77,7 @@ TEST(Progress, IsToldFromTheBeginningToTheEndWhichAnErrorIsToo) {
     throw std::runtime_error("unreadable");
   };
   EXPECT_THROW(work(), std::runtime_error);
-  EXPECT_EQ(told, (std::vector<std::string>{"read 0/3", "read 1/3", "read 1/3 over"}));
+  EXPECT_EQ(updates, (std::vector<std::string>{"read 0/3", "read 1/3", "read 1/3 over"}));
 }
 
 TEST(Progress, WhatItThrowsEndsTheWorkButForItsEnd) {

@@ -1,4 +1,4 @@
-// What the environment tells of a launcher, which images a rank has, and what a report says of all ranks.
+// Launchers recognised by the environment, the images of a rank, and the report on all ranks.
 
 #include "cluster/launch.hpp"
 

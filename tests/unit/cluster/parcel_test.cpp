@@ -34,7 +34,7 @@ T sent(const T& value) {
   return unpack<T>(parcel.description, memory);
 }
 
-/// A plan in which no field has the value that it has by itself.
+/// A plan in which no field has its default value.
 Plan full_plan() {
   const auto storage = allocate<Index>(3);
   std::iota(storage.get(), storage.get() + 3, Index{0});

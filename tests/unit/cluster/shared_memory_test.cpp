@@ -135,7 +135,7 @@ TEST(SharePlan, OnOneNodeRanksWaitForAllOthersTwice) {
   };
   for (const auto& thrown : testing::on_ranks<CallCounter>(3, work)) EXPECT_EQ(thrown, nullptr);
   EXPECT_EQ(CallCounter::waits, 2);
-  EXPECT_EQ(CallCounter::broadcasts, 3) << "what the plan is, where its memory is, and to the leaders of other nodes";
+  EXPECT_EQ(CallCounter::broadcasts, 3) << "the plan, the place of its memory, and to the leaders of other nodes";
 }
 
 /// A leader who, before it goes on with the plan, lets the other rank either wait for it or end.

@@ -1,5 +1,5 @@
-// Sums beyond the largest number: every engine notes in which images and from which layer on, and a bound told from the
-// weights says where nobody need look.
+// Sums beyond the largest number: every engine notes in which images and from which layer on, and a bound computed from
+// the weights says which sums cannot be such.
 
 #include "engines/overflow.hpp"
 

@@ -38,8 +38,8 @@ struct NetworkShape {
   Index layers;  ///< 2100 are more than cpu_openmp computes at once: it keeps all images between its phases
 };
 
-/// Within a factor of 0.75 to 1.05: bits become lists that are told as if every pixel were set, and the allocator's own
-/// words are counted. Buffers stay below a huge page, so that nothing is rounded up to one.
+/// Within a factor of 0.75 to 1.05: bits become lists whose size is stated as if every pixel were set, and the
+/// allocator's own words are counted. Buffers stay below a huge page, so that nothing is rounded up to one.
 TEST(WorkingBytes, OfCpuEnginesAreWhatTheyAllocate) {
   if (bytes_in_use() == 0) GTEST_SKIP() << "this allocator, a sanitizer's, does not count";
   for (const auto& [neurons, layers] : {NetworkShape{512, 40}, NetworkShape{64, 2100}}) {
@@ -51,11 +51,11 @@ TEST(WorkingBytes, OfCpuEnginesAreWhatTheyAllocate) {
       if (variant.device != Device::cpu) continue;
       for (const Precision precision : variant.precisions) {
         const EngineOptions options{.precision = precision, .threads = 2};
-        const auto told = static_cast<double>(support_of(variant, *plan, batch_info(images), options).working_bytes);
+        const auto stated = static_cast<double>(support_of(variant, *plan, batch_info(images), options).working_bytes);
         const auto taken = static_cast<double>(bytes_taken(variant, plan, images, options));
         SCOPED_TRACE(std::string(variant.name) + " in " + std::string(to_string(precision)));
-        EXPECT_LT(taken, 1.05 * told) << layers << " layers";
-        EXPECT_GT(taken, 0.75 * told) << layers << " layers";
+        EXPECT_LT(taken, 1.05 * stated) << layers << " layers";
+        EXPECT_GT(taken, 0.75 * stated) << layers << " layers";
       }
     }
   }

@@ -107,7 +107,7 @@ TEST(FoldAffineGuards, AConstantOfMoreAxesStays) {
 
 // ---- Channels that are constant ----
 
-/// Axis 3 is as long as there are channels, so that nothing but the axis tells them apart.
+/// Axis 3 is as long as there are channels, so that only the axis distinguishes them.
 TEST(DeadChannelGuards, SumsAlongAnotherAxisAreNoReadersOfChannels) {
   rewritten(chain({kN, 2, 3, 4}, {with_constant(0), summing(4)}), drop_dead_channels, 0);
   rewritten(chain({kN, 2, 3, 4}, {with_twins(), summing(4)}), share_twin_filters, 0);

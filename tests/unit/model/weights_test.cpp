@@ -1,4 +1,4 @@
-// Weights whose values have a type: what each form is, by plain loops, and which arrays are refused.
+// Weights whose values have a type: each form, by plain loops, and the arrays that are refused.
 
 #include "spdnn/weights.hpp"
 
@@ -80,7 +80,7 @@ TEST(Weights, WholeNumbersAreScaledWithOneRounding) {
   matrix.validate();
   const auto product = [](float scale, int number) { return static_cast<float>(double{scale} * number); };
   EXPECT_EQ(dense(matrix), (std::vector<float>{0, product(0.1F, 126), product(0.1F, -129), 21, 0, 6}));
-  EXPECT_EQ(decoded(matrix).entries(), 4U) << "what is zero is no entry";
+  EXPECT_EQ(decoded(matrix).entries(), 4U) << "a zero is no entry";
   EXPECT_NE(product(0.1F, 126), 0.1F * 127.F - 0.1F);  // two roundings would be another number
 }
 

@@ -57,7 +57,7 @@ TEST(Twins, AllDistinctIsEmpty) {
 }
 
 TEST(Twins, CascadeThroughRepresentatives) {
-  // Layer 1: neurons 0 and 1 are twins, 2 is alone. Layer 2 tells them apart only by name.
+  // Layer 1: neurons 0 and 1 are twins, 2 is alone. Layer 2 distinguishes them only by name.
   const Network network =
       network_of({make_layer(2, {{{0, 1.0F}}, {{0, 1.0F}}, {{1, 1.0F}}}, {-0.5, {}}),
                   make_layer(3, {{{0, 2.0F}, {2, 1.0F}}, {{1, 2.0F}, {2, 1.0F}}, {{2, 1.0F}, {1, 2.0F}}}, {-0.5, {}})});

@@ -51,7 +51,7 @@ class CheckpointTest : public ::testing::Test {
 
   Report run(const InferenceSpec& spec) const { return testing::report_of(spec, network_, images_); }
 
-  /// Stops each run at its `question`-th question, until one ends by itself.
+  /// Stops each run at its `question`-th question, until one ends unstopped.
   Report run_in_parts(InferenceSpec spec, int question) const {
     spec.checkpoint = path();
     for (int part = 0; part < 100; ++part) {

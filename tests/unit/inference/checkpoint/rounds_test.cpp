@@ -36,7 +36,7 @@ CheckpointClock due_clock(std::function<bool()> stop = {}) {
   return {{.every = 1, .stop = std::move(stop)}, [now = 0.0]() mutable { return now += 1e6; }};
 }
 
-/// What one round is for three ranks, of which each does `act`.
+/// The outcome of one round for three ranks, of which each does `act`.
 std::vector<After> round_of(const std::function<After(Communicator&, CheckpointClock&)>& act) {
   std::vector<After> after(3);
   const auto work = [&](Communicator& ranks) {

@@ -1,4 +1,4 @@
-// What a CUDA device is told to do while trials run: with a library in NVML's place, and with none.
+// The state of a CUDA device while trials run: with a library in NVML's place, and with none.
 
 #include "inference/device/device_monitor.hpp"
 
@@ -92,7 +92,7 @@ TEST(DeviceMonitor, SamplesInBetweenAsWell) {
   EXPECT_GE(monitor.state().sm_clock_mhz->max, 6) << "one more at the end";
 }
 
-/// Batches of 8 and 2 images, each after a warm-up: the monitor is told of the trials alone.
+/// Batches of 8 and 2 images, each after a warm-up: the monitor sees the trials alone.
 TEST(DeviceMonitor, IsToldOfTheTrialsOfEachBatch) {
   testing::Rng rng{4};
   const Network network = testing::network_of({testing::random_layer(rng, 8, 8, 3, 0, 1, 0)});

@@ -292,11 +292,11 @@ TEST(ModelVerify, NodeByNodeTellsHowManyImagesAreDone) {
   testing::Rng rng(4);
   const Tensor images = testing::random_tensor(rng, {6, 2});
   std::vector<std::uint64_t> done;
-  const auto told = [&](const ProgressUpdate& update) {
+  const auto heard = [&](const ProgressUpdate& update) {
     if (!update.over) done.push_back(update.done);
   };
   ModelEngineOptions options{.precision = Precision::fp64};
-  check_nodes(find_model_variant("conv_reference"), model, images, 6, images, options, told);
+  check_nodes(find_model_variant("conv_reference"), model, images, 6, images, options, heard);
   EXPECT_EQ(done, (std::vector<std::uint64_t>{0, 4, 6}));
 }
 
@@ -361,7 +361,7 @@ TEST(ModelVerify, NodeByNodeNamesTheNodeThatIsFarthestOff) {
   EXPECT_EQ(check(0, 0).largest_ratio, 0);
 }
 
-/// The tolerance and whether bounds say anything are told from the largest logit and bound of all images.
+/// The tolerance, and whether bounds say anything, depend on the largest logit and bound of all images.
 TEST(ModelVerify, TheLargestLogitAndBoundAreThoseOfAllImages) {
   const auto check = [](const std::vector<float>& pixels) {
     const Tensor images = make_tensor({2, 2}, pixels);

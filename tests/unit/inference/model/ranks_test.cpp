@@ -155,7 +155,7 @@ TEST(ModelOnRanks, TrialsThatDifferAreCountedOnceOnWhicheverRank) {
 }
 
 /// An image takes a fifth of what the machine has left. Of two ranks of a node each may take a half of that, and so two
-/// images at a time; a process by itself takes four. Nothing is run.
+/// images at a time; a single process takes four. Nothing is run.
 TEST(ModelOnRanks, RanksOfANodeShareItsMemory) {
   const auto budget = static_cast<double>(memory_budget(Device::cpu, {}));
   const auto side = static_cast<Extent>(std::sqrt(0.2 * budget / 16));

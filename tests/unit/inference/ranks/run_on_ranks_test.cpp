@@ -174,7 +174,7 @@ TEST(ImagesToVerify, AreThoseOfTheFileAndNotThoseThatTheRanksGot) {
   EXPECT_EQ(verified_on_ranks<ShufflingRank>(sample, images), Verdict::Status::failed);
 }
 
-/// Runs batches of ten images on so many ranks, each of which stops at its `question`-th question; returns the root's
+/// Runs batches of ten images on `ranks` ranks, each of which stops at its `question`-th question; returns the root's
 /// categories, or nothing where the run was stopped.
 std::optional<Categories> run_with_checkpoint(int ranks, int question, const std::string& checkpoint,
                                               const Network& network, const ImageSet& images) {

@@ -1,4 +1,4 @@
-// The loop of batches and trials, by itself: what runs where memory runs out, and what the times are then.
+// The loop of batches and trials without an engine: the batches that run after memory has run out, and their times.
 
 #include "inference/run/batch_loop.hpp"
 

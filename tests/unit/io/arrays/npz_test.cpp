@@ -16,7 +16,7 @@ class Npz : public ::testing::Test {
     return npy_header("|u1", {static_cast<Extent>(numbers.size())}) + numbers;
   }
   std::filesystem::path archive(const std::string& content) const { return written(directory_ / "data.npz", content); }
-  /// What is wrong is in the archive, or in its array a.
+  /// The fault is in the archive, or in its array a.
   void refuses(const std::string& content, std::string_view part, bool in_array = false) const {
     const auto path = archive(content);
     expect_refused(in_array ? path / "a" : path, part, [&] { read_array_rows(path); });

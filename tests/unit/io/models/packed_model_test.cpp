@@ -1,4 +1,4 @@
-// Packed files of models: what is damaged is refused, wherever it is; what is for networks is told from models.
+// Packed files of models: damage is refused in every place; files of networks are not taken for models.
 
 #include <gtest/gtest.h>
 

@@ -32,7 +32,8 @@ class WrittenModel : public ::testing::TestWithParam<std::string> {
     read.validate();
     return read;
   }
-  /// What is read is the model, but for names, and computes the same. In ONNX some operations are others.
+  /// The model that is read back is the written one, but for names, and computes the same. In ONNX some operations are
+  /// others.
   void expect_kept(const Model& model) const {
     const Model read = again(model);
     if (GetParam() != "onnx") {

@@ -184,7 +184,7 @@ TEST(Packed, TakesFewBytes) {
   Network network;
   network.layers.push_back({matrix_of(64, std::vector(1000, std::vector<Index>{1, 2, 3, 63})), {}});
   write_packed_network(directory / "n", network);
-  // Two bytes per edge, and what there is once: header, table and description.
+  // Two bytes per edge, and once each: header, table and description.
   EXPECT_LT(std::filesystem::file_size(directory / "n"), 8000 + 600);
 }
 
@@ -527,7 +527,7 @@ std::uint64_t section_of(const Bytes& file, std::uint64_t bytes) {
 }
 
 TEST(Packed, OffsetsThatDescendBetweenTwoBlocksAreRefused) {
-  constexpr std::size_t kOffsets = packed::kBlockBytes / sizeof(Offset);  // of a block, checked by itself
+  constexpr std::size_t kOffsets = packed::kBlockBytes / sizeof(Offset);  // of a block, checked alone
   std::vector<std::vector<Index>> rows(2 * kOffsets);
   rows.back() = {0, 2};
   Network network;
