@@ -42,7 +42,7 @@ class Refused(Exception):
 
 def run_program(*words):
     done = subprocess.run(words, capture_output=True, text=True, check=False)
-    if done.returncode == 3 and re.search(r": node '[^']+' \(\w+\): ", done.stderr) and done.stderr.count("\n") == 1:
+    if done.returncode == 3 and re.search(r" node '[^']+'( \(\w+\): |;)", done.stderr) and done.stderr.count("\n") == 1:
         raise Refused(done.stderr.strip())
     if done.returncode != 0:
         raise Differs(f"{words[1]} ends with {done.returncode}: {done.stderr.strip()}")

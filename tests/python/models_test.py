@@ -125,7 +125,7 @@ class Files(WithToy):
         self.assertEqual((outcome.verdict, outcome.logits.shape[1:]), ("PASSED", sparse.output_shape[1:]))
         self.assertEqual(len(sparse.output_names), 2)
         path = CNN / "ch_ppocr_mobile_v2.0_cls_infer.onnx"
-        with self.assertRaisesRegex(spdnn.DataError, "has no fixed length; give the shape of the input"):
+        with self.assertRaisesRegex(spdnn.DataError, "have no fixed length; give the shape of the input"):
             spdnn.load_model(path)
         classifier = spdnn.load_model(path, shape=(None, 3, 48, 192))
         self.assertEqual(classifier.input_shape, (None, 3, 48, 192))

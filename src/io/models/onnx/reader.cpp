@@ -1,14 +1,18 @@
 #include "io/models/onnx/reader.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <limits>
 #include <set>
 #include <stdexcept>
 
+#include "core/text/message.hpp"
 #include "io/models/onnx/read/operators.hpp"
 #include "io/models/onnx/read/order.hpp"
 #include "io/models/onnx/read/reshaping.hpp"
+#include "io/models/refusals.hpp"
 #include "spdnn/error.hpp"
 
 namespace spdnn {
@@ -58,6 +62,24 @@ int checked_opset(const onnx::ModelProto& model, const InputFile& file) {
   return static_cast<int>(*opset);
 }
 
+/// The length of an axis, or its name if it is open.
+std::string axis_text(const onnx::TensorShapeProto::Dimension& axis) {
+  if (axis.has_dim_value()) return fmt::format("{}", axis.dim_value());
+  return axis.dim_param().empty() ? "?" : escaped(axis.dim_param());
+}
+
+/// What an input of open axes needs, with the lengths and names of all axes.
+std::string open_axes_text(const onnx::TensorShapeProto& shape) {
+  std::vector<std::string> all;
+  std::vector<std::string> open;
+  for (const auto& axis : shape.dim()) {
+    all.push_back(axis_text(axis));
+    if (all.size() > 1 && !axis.has_dim_value()) open.push_back(fmt::format("{} ('{}')", all.size() - 1, all.back()));
+  }
+  return fmt::format("{} {} of {} {} no fixed length; give the shape of the input", open.size() == 1 ? "axis" : "axes",
+                     fmt::join(open, ", "), fmt::join(all, " x "), open.size() == 1 ? "has" : "have");
+}
+
 /// The shape of an input from the file, with open axes taken from `given`.
 Shape input_shape(const onnx::ValueInfoProto& input, const InputFile& file, const std::optional<Shape>& given) {
   const auto fail_input = [&](const std::string& problem) {
@@ -94,28 +116,22 @@ Shape input_shape(const onnx::ValueInfoProto& input, const InputFile& file, cons
     } else if (axis == 0) {
       shape.push_back(kBatchExtent);
     } else {
-      fail_input(
-          fmt::format("axis {} ('{}') has no fixed length; give the shape of the input", axis, axes[axis].dim_param()));
+      fail_input(open_axes_text(tensor.shape()));
     }
   }
   return shape;
 }
 
-/// The operator of a node. DataError if it is not supported, or has an unsupported number of inputs or outputs.
+/// The operator of a node, which is supported. DataError if it is not in this set.
 const Operator& checked_operator(const onnx::NodeProto& proto, const NodeReader& node, int opset) {
-  if (!proto.domain().empty() && proto.domain() != "ai.onnx")
-    node.fail(fmt::format("operators of '{}' are not supported, only those of ONNX", proto.domain()));
-  const Operator* found = find_operator(proto.op_type());
-  if (found == nullptr)
-    node.fail(fmt::format("the operator is not supported; supported operators: {}", operator_names()));
-  if (opset < found->first || opset > found->last)
-    node.fail(fmt::format("the operator is supported in the sets {}..{}, and the file has {}", found->first,
-                          found->last, opset));
-  return *found;
+  const Operator& found = *find_operator(proto.op_type());
+  if (opset < found.first || opset > found.last)
+    node.fail(fmt::format("the operator is supported in the sets {}..{}, and the file has {}", found.first, found.last,
+                          opset));
+  return found;
 }
 
-void read_node(Graph& graph, const onnx::NodeProto& proto, int number, const std::set<std::string>& read_names) {
-  NodeReader node(graph, proto, number);
+void read_node(Graph& graph, const onnx::NodeProto& proto, NodeReader& node, const std::set<std::string>& read_names) {
   const Operator& found = checked_operator(proto, node, graph.opset());
   if (node.inputs() < found.least_inputs || node.inputs() > found.most_inputs)
     node.fail(fmt::format("{} inputs, expected {}..{}", node.inputs(), found.least_inputs, found.most_inputs));
@@ -126,6 +142,73 @@ void read_node(Graph& graph, const onnx::NodeProto& proto, int number, const std
   found.read(node);
   node.finish();
 }
+
+/// The nodes of a graph in the order of reading. Those that are not supported are refused together.
+class Nodes {
+ public:
+  Nodes(Graph& graph, const onnx::GraphProto& proto, const std::vector<int>& order)
+      : graph_(graph), proto_(proto), order_(order), refusals_(graph.file(), operator_names()) {}
+
+  /// Finds the operators that are not supported, which needs no shapes.
+  void check_operators() {
+    for (const int number : order_) {
+      const onnx::NodeProto& node = proto_.node(number);
+      const bool of_onnx = node.domain().empty() || node.domain() == "ai.onnx";
+      if (of_onnx && find_operator(node.op_type()) == nullptr) {
+        refusals_.add_unsupported(node.op_type(), name_of(node, number));
+        add_missing(node);
+        continue;
+      }
+      attempt(number, [&](NodeReader& reader) {
+        if (!of_onnx)
+          reader.fail(fmt::format("operators of '{}' are not supported, only those of ONNX", node.domain()));
+        checked_operator(node, reader, graph_.opset());
+      });
+    }
+  }
+  /// Reads the nodes; those that read what a refused one makes are left out.
+  void read(const std::set<std::string>& read_names) {
+    for (const int number : order_) {
+      const onnx::NodeProto& node = proto_.node(number);
+      if (any_missing(node.output())) continue;
+      if (any_missing(node.input()))
+        add_missing(node);
+      else
+        attempt(number, [&](NodeReader& reader) { read_node(graph_, node, reader, read_names); });
+    }
+  }
+  void throw_if_refused() const { refusals_.throw_if_any(); }
+
+ private:
+  template <class Step>
+  void attempt(int number, Step step) {
+    const onnx::NodeProto& node = proto_.node(number);
+    try {
+      NodeReader reader(graph_, node, number + 1);
+      step(reader);
+    } catch (const DataError& refusal) {
+      refusals_.add(node.op_type(), name_of(node, number), refusal);
+      add_missing(node);
+    }
+  }
+  static std::string name_of(const onnx::NodeProto& node, int number) {
+    return fmt::format("node '{}'", node.name().empty() ? fmt::format("#{}", number + 1) : node.name());
+  }
+  void add_missing(const onnx::NodeProto& node) {
+    for (const std::string& name : node.output())
+      if (!name.empty()) missing_.insert(name);
+  }
+  template <class Names>
+  bool any_missing(const Names& names) const {
+    return std::any_of(names.begin(), names.end(), [&](const auto& name) { return missing_.contains(name); });
+  }
+
+  Graph& graph_;
+  const onnx::GraphProto& proto_;
+  const std::vector<int>& order_;
+  Refusals refusals_;
+  std::set<std::string> missing_;  ///< what refused nodes would make
+};
 
 /// All names read by a node or used as an output of the graph.
 std::set<std::string> names_read(const onnx::GraphProto& graph) {
@@ -180,12 +263,16 @@ Model read_onnx(const InputFile& file, const std::optional<Shape>& shape) {
   std::set<std::string> given = names_given(proto.graph(), file, inputs);
   given.insert(inputs.begin(), inputs.end());
   const std::vector<int> order = order_of_nodes(proto.graph(), given, file.name());
-  for (const int node : order) {
-    const onnx::NodeProto& one = proto.graph().node(node);
-    checked_operator(one, NodeReader(graph, one, node + 1), opset);
+  Nodes nodes(graph, proto.graph(), order);
+  nodes.check_operators();
+  try {
+    read_given(graph, proto.graph(), file, used, inputs, shape);
+  } catch (const DataError&) {
+    nodes.throw_if_refused();
+    throw;
   }
-  read_given(graph, proto.graph(), file, used, inputs, shape);
-  for (const int node : order) read_node(graph, proto.graph().node(node), node + 1, used);
+  nodes.read(used);
+  nodes.throw_if_refused();
   if (proto.graph().output_size() == 0) fail(file, "the graph has no output");
   for (const onnx::ValueInfoProto& output : proto.graph().output()) graph.add_output(output.name());
   if (graph.model().inputs.empty()) fail(file, "the graph has no input that is not a constant");

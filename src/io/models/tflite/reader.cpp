@@ -1,10 +1,14 @@
 #include "io/models/tflite/reader.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <set>
 #include <stdexcept>
+#include <utility>
 
+#include "io/models/refusals.hpp"
 #include "io/models/tflite/operators.hpp"
 #include "model/graph/remove_unread.hpp"
 #include "spdnn/error.hpp"
@@ -54,6 +58,11 @@ const tflite::SubGraph& only_graph(const InputFile& file, const tflite::Model& m
   return *model.subgraphs()->Get(0);
 }
 
+/// The lengths of the axes; -1 stands for an open one.
+std::string signature_text(const flatbuffers::Vector<std::int32_t>& signature) {
+  return fmt::format("{}", fmt::join(signature.begin(), signature.end(), " x "));
+}
+
 /// The shape of an input from the file, with open axes taken from `given`.
 Shape input_shape(const Graph& graph, TensorId id, const std::optional<Shape>& given) {
   const tflite::Tensor& tensor = graph.tensor(id);
@@ -85,34 +94,89 @@ Shape input_shape(const Graph& graph, TensorId id, const std::optional<Shape>& g
     } else if (axis == 0) {
       extent = kBatchExtent;
     } else {
-      throw DataError(fmt::format("{}: axis {} has no fixed length; give the shape of the input", where, axis));
+      throw DataError(fmt::format("{}: axis {} of {} has no fixed length; give the shape of the input", where, axis,
+                                  signature_text(*signature)));
     }
   }
   return shape;
 }
 
-tflite::BuiltinOperator code_of(const Graph& graph, const tflite::Operator& source, std::size_t number) {
+/// The operator's code, and its name with that of a custom one.
+std::pair<tflite::BuiltinOperator, std::string> code_of(const Graph& graph, const tflite::Operator& source,
+                                                        std::size_t number) {
   const auto* codes = graph.source().operator_codes();
   if (codes == nullptr || source.opcode_index() >= codes->size())
     graph.fail(fmt::format("operator {}: its opcode_index {} does not exist", number, source.opcode_index()));
   const tflite::OperatorCode& code = *codes->Get(source.opcode_index());
   const auto found = std::max(code.builtin_code(), static_cast<tflite::BuiltinOperator>(code.short_code()));
-  if (find_operator(found) != nullptr) return found;
   std::string name = tflite::EnumNameBuiltinOperator(found);
   if (name.empty()) name = fmt::format("number {}", static_cast<int>(found));
-  if (code.custom_code() != nullptr) name += " " + code.custom_code()->str();
-  graph.fail(fmt::format("operator {} ({}): the operator is not supported; supported operators: {}", number, name,
-                         operator_names()));
+  if (found == tflite::BuiltinOperator::CUSTOM && code.custom_code() != nullptr)
+    name += " " + code.custom_code()->str();
+  return {found, name};
 }
 
-void read_operator(Graph& graph, const tflite::Operator& source, std::size_t number) {
-  const tflite::BuiltinOperator code = code_of(graph, source, number);
+void read_operator(Graph& graph, const tflite::Operator& source, std::size_t number, tflite::BuiltinOperator code) {
   OperatorReader op(graph, source, number, code);
   const Operator& known = *find_operator(code);
   if (op.inputs() < known.least_inputs || op.inputs() > known.most_inputs)
     op.fail(fmt::format("{} inputs, expected {}..{}", op.inputs(), known.least_inputs, known.most_inputs));
   known.read(op);
 }
+
+/// The operators of a graph. Those that are not supported are refused together.
+class Operators {
+ public:
+  Operators(Graph& graph, const tflite::SubGraph& from)
+      : graph_(graph), from_(from), refusals_(graph.file(), operator_names()) {}
+
+  /// Finds the operators that are not supported, which needs no shapes.
+  void check_codes() {
+    for (std::size_t i = 0; i < size(); ++i) {
+      const auto [code, name] = code_of(graph_, at(i), i);
+      if (find_operator(code) != nullptr) continue;
+      refusals_.add_unsupported(name, name_of(i));
+      add_missing(at(i));
+    }
+  }
+  /// Reads the operators; those that read what a refused one makes are left out.
+  void read() {
+    for (std::size_t i = 0; i < size(); ++i) {
+      const auto [code, name] = code_of(graph_, at(i), i);
+      if (find_operator(code) == nullptr) continue;
+      if (reads_missing(at(i))) {
+        add_missing(at(i));
+        continue;
+      }
+      try {
+        read_operator(graph_, at(i), i, code);
+      } catch (const DataError& refusal) {
+        refusals_.add(name, name_of(i), refusal);
+        add_missing(at(i));
+      }
+    }
+  }
+  void throw_if_refused() const { refusals_.throw_if_any(); }
+
+ private:
+  std::size_t size() const { return from_.operators() == nullptr ? 0 : from_.operators()->size(); }
+  const tflite::Operator& at(std::size_t i) const {
+    return *from_.operators()->Get(static_cast<flatbuffers::uoffset_t>(i));
+  }
+  static std::string name_of(std::size_t i) { return fmt::format("operator {}", i); }
+  void add_missing(const tflite::Operator& source) {
+    if (source.outputs() != nullptr) missing_.insert(source.outputs()->begin(), source.outputs()->end());
+  }
+  bool reads_missing(const tflite::Operator& source) const {
+    return source.inputs() != nullptr && std::any_of(source.inputs()->begin(), source.inputs()->end(),
+                                                     [&](TensorId id) { return missing_.contains(id); });
+  }
+
+  Graph& graph_;
+  const tflite::SubGraph& from_;
+  Refusals refusals_;
+  std::set<TensorId> missing_;  ///< what refused operators would make
+};
 
 }  // namespace
 
@@ -128,12 +192,16 @@ Model read_tflite(const InputFile& file, const std::optional<Shape>& shape) {
   if (shape && from.inputs()->size() != 1)
     throw UsageError("shape", fmt::format("a shape can be given only for a single input, and the model has {} inputs",
                                           from.inputs()->size()));
-  const std::size_t operators = from.operators() == nullptr ? 0 : from.operators()->size();
-  for (std::size_t i = 0; i < operators; ++i)
-    (void)code_of(graph, *from.operators()->Get(static_cast<flatbuffers::uoffset_t>(i)), i);
-  for (const TensorId input : *from.inputs()) graph.add_input(input, input_shape(graph, input, shape));
-  for (std::size_t i = 0; i < operators; ++i)
-    read_operator(graph, *from.operators()->Get(static_cast<flatbuffers::uoffset_t>(i)), i);
+  Operators operators(graph, from);
+  operators.check_codes();
+  try {
+    for (const TensorId input : *from.inputs()) graph.add_input(input, input_shape(graph, input, shape));
+  } catch (const DataError&) {
+    operators.throw_if_refused();
+    throw;
+  }
+  operators.read();
+  operators.throw_if_refused();
   for (const TensorId output : *from.outputs()) graph.add_output(output);
   remove_unread(graph.model());
   try {

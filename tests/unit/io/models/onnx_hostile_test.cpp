@@ -193,6 +193,29 @@ TEST(OnnxHostile, GraphsThatAreNoneAreRefused) {
   EXPECT_EQ(of([](File& file) { file.node("Relu", {""}, "y"); }), "net.onnx: node 'y' (Relu): input 1 is missing");
 }
 
+/// Kinds of nodes come in the order of the file, each with its first node. What reads a refused node's output is not
+/// counted, as nobody knows its shape.
+TEST(OnnxHostile, AllThatIsNotSupportedIsNamedAtOnce) {
+  File file;
+  file.input("x", {-1, 2, 4, 4}).output("y");
+  file.node("Erf", {"x"}, "a");
+  file.node("Relu", {"x"}, "b").set_domain("com.microsoft");
+  set(file.node("Pad", {"a"}, "c"), "mode", "reflect");
+  set(file.node("Pad", {"x"}, "d"), "mode", "reflect");
+  file.node("Erf", {"c"}, "e");
+  file.node("Concat", {"b", "d", "e"}, "y");
+  expect_part(
+      refusal(file),
+      "net.onnx: 4 nodes are not supported: 2 Erf, the first node 'a'; 1 Relu, node 'b': operators of "
+      "'com.microsoft' are not supported, only those of ONNX; 1 Pad, node 'd': attribute mode: 'reflect' is not "
+      "supported, only 'constant'; supported operators: Add, ");
+  // Without a shape for the input they are named, too.
+  file.graph().mutable_input(0)->mutable_type()->mutable_tensor_type()->mutable_shape()->mutable_dim(2)->clear_value();
+  expect_part(refusal(file),
+              "net.onnx: 3 nodes are not supported: 2 Erf, the first node 'a'; 1 Relu, node 'b': operators of "
+              "'com.microsoft' are not supported, only those of ONNX; supported operators: Add, ");
+}
+
 TEST(OnnxHostile, WhatIsNotSupportedIsNamed) {
   const auto of = [](auto build) {
     File file;

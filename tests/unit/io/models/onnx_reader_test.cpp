@@ -349,7 +349,9 @@ TEST(Onnx, TheShapeThatIsGivenFillsOpenAxes) {
   File file;
   file.input("x", {-1, 3, -1, -1}).output("y");
   file.node("Relu", {"x"}, "y");
-  EXPECT_EQ(refusal(file), "net.onnx: input 'x': axis 2 ('open') has no fixed length; give the shape of the input");
+  EXPECT_EQ(refusal(file),
+            "net.onnx: input 'x': axes 2 ('open'), 3 ('open') of open x 3 x open x open have no fixed length; give the "
+            "shape of the input");
   EXPECT_EQ(output_shape_of(file.read(Shape{kBatchExtent, 3, 48, 192})), (Shape{kBatchExtent, 3, 48, 192}));
   EXPECT_EQ(output_shape_of(file.read(Shape{8, 3, 48, 192})), (Shape{8, 3, 48, 192}));
   EXPECT_THROW(file.read(Shape{8, 4, 48, 192}), UsageError);

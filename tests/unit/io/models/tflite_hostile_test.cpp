@@ -168,6 +168,23 @@ TEST(TfliteHostile, WhatIsNotSupportedIsNamed) {
             "net.tflite: operator 0 (CONV_2D): its options are missing, or belong to another operator");
 }
 
+TEST(TfliteHostile, AllThatIsNotSupportedIsNamedAtOnce) {
+  expect_part(refused([](TfliteConvFile& file) {
+                file.options().stride_w = 0;
+                file.model.operator_codes.push_back(std::make_unique<tflite::OperatorCodeT>());
+                file.model.operator_codes.back()->builtin_code = Code::TRANSPOSE_CONV;
+                for (int i = 0; i < 3; ++i) {
+                  auto& operators = file.graph().operators;
+                  operators.push_back(std::make_unique<tflite::OperatorT>());
+                  operators.back()->opcode_index =
+                      i < 2 ? 1 : 0;  // the last one reads what the convolution does not make
+                  operators.back()->inputs = operators[0]->outputs;
+                }
+              }),
+              "net.tflite: 3 nodes are not supported: 2 TRANSPOSE_CONV, the first operator 1; 1 CONV_2D, operator 0: "
+              "stride_w 0 is outside 1..2147483647; supported operators: ADD, ");
+}
+
 TEST(TfliteHostile, SizesOfImagesThatAreNoneAreRefused) {
   const auto resized_to = [](const std::vector<std::int32_t>& size) {
     TfliteFile file;
