@@ -46,6 +46,25 @@ TEST(Inference, OfWhatIsInMemoryIsVerified) {
   EXPECT_GT(report.seconds.total, report.seconds.read);
 }
 
+TEST(Inference, EachPhaseHasItsTime) {
+  for (const int warm_up : {0, 2}) {
+    InferenceSpec spec;
+    spec.variant = "cpu_openmp";
+    spec.trials = 3;
+    spec.warm_up = warm_up;
+    const PhaseSeconds seconds = report_of(spec).seconds;
+    EXPECT_GT(seconds.plan, 0);
+    EXPECT_GT(seconds.upload_images, 0);
+    EXPECT_GT(seconds.upload, seconds.upload_images);
+    EXPECT_EQ(seconds.warm_up > 0, warm_up > 0);
+    EXPECT_GT(seconds.infer.min, 0);
+    EXPECT_GE(seconds.infer.sum, seconds.infer.min + seconds.infer.median + seconds.infer.max * (1 - 1e-9));
+    EXPECT_GT(seconds.gather, 0);
+    EXPECT_EQ(seconds.share, 0);
+    EXPECT_EQ(seconds.checkpoint, 0);
+  }
+}
+
 TEST(Inference, CountsTheEdgesThatWereComputed) {
   for (const char* variant : {"cpu_openmp", "cpu_reference"}) {
     InferenceSpec spec;
