@@ -197,12 +197,10 @@ const InputFile& TensorReader::companion(const std::string& location, const std:
   if (fs::equivalent(path, file_, error))
     fail(what, fmt::format("external data: '{}' is the model itself, expected another file", location));
   try {
-    auto& file = companions_[location];
-    file = std::make_unique<const InputFile>(path);
+    auto file = std::make_unique<const InputFile>(path);
     budget_.allow(file->size());
-    return *file;
+    return *(companions_[location] = std::move(file));
   } catch (const DataError& missing) {
-    companions_.erase(location);
     fail(what, fmt::format("external data: {}", missing.what()));
   }
 }
