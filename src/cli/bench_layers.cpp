@@ -40,9 +40,7 @@ std::vector<bench::LayerBench> benches(const po::variables_map& values) {
   one.trials = static_cast<int>(parse_count("trials", text("trials")));
   one.seconds = parse_real("seconds", text("seconds"));
   if (one.seconds < 0) throw UsageError(fmt::format("--seconds: {} is negative", text("seconds")));
-  if (text("weights") != "constant" && text("weights") != "distinct")
-    throw UsageError(fmt::format("--weights: '{}' is neither constant nor distinct", text("weights")));
-  one.distinct = text("weights") == "distinct";
+  one.distinct = parse_word<bool>("weights", text("weights"), {{"constant", false}, {"distinct", true}});
   std::vector<bench::LayerBench> all;
   for (const Index neurons : parse_counts("neurons", text("neurons")))
     for (const Index degree : parse_counts("degrees", text("degrees")))

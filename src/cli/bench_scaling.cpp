@@ -16,9 +16,7 @@ namespace {
 bench::ScalingSpec scaling_spec(const po::variables_map& values) {
   const auto text = [&](const char* option) { return values[option].as<std::string>(); };
   bench::ScalingSpec spec;
-  if (text("kind") != "strong" && text("kind") != "weak")
-    throw UsageError(fmt::format("--kind: '{}' is neither strong nor weak", text("kind")));
-  spec.weak = text("kind") == "weak";
+  spec.weak = parse_word<bool>("kind", text("kind"), {{"strong", false}, {"weak", true}});
   spec.ranks = parse_counts("ranks", text("ranks"));
   spec.images = parse_count("images", text("images"));
   spec.launcher = text("launcher");

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cli/command_form.hpp"
+#include "cli/options.hpp"
 #include "spdnn/error.hpp"
 
 namespace spdnn::cli {
@@ -171,9 +172,8 @@ std::string fish_completion(std::span<const Command> commands) {
 }  // namespace
 
 std::string completion(const std::string& shell, std::span<const Command> commands) {
-  if (shell == "bash") return bash_completion(commands);
-  if (shell == "fish") return fish_completion(commands);
-  throw UsageError(fmt::format("--completion: '{}' is neither bash nor fish", shell));
+  using Script = std::string (*)(std::span<const Command>);
+  return parse_word<Script>("completion", shell, {{"bash", bash_completion}, {"fish", fish_completion}})(commands);
 }
 
 }  // namespace spdnn::cli

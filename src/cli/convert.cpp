@@ -65,17 +65,6 @@ std::optional<Index> count_of(const po::variables_map& values, const char* optio
   return text ? std::optional(parse_count(option, *text)) : std::nullopt;
 }
 
-/// One of the choices by name; the UsageError for others lists them.
-template <class T>
-T choose(const char* option, const std::string& text, std::initializer_list<std::pair<const char*, T>> choices) {
-  std::string names;
-  for (const auto& [name, value] : choices) {
-    if (text == name) return value;
-    names += (names.empty() ? "" : ", ") + std::string(name);
-  }
-  throw UsageError(fmt::format("--{}: '{}' is not one of {}", option, text, names));
-}
-
 /// Reports a missing or damaged IN as such, before its contents are examined.
 void require_readable(const Path& in) {
   const PathKind kind = path_kind(in);
@@ -86,7 +75,7 @@ void require_readable(const Path& in) {
 Kind kind_of(const Path& in, const po::variables_map& values) {
   if (holds_model(in)) return Kind::model;
   if (const auto given = text_of(values, "kind"))
-    return choose<Kind>("kind", *given, {{"network", Kind::network}, {"images", Kind::images}});
+    return parse_word<Kind>("kind", *given, {{"network", Kind::network}, {"images", Kind::images}});
   const PathKind kind = path_kind(in);
   if (kind == PathKind::directory) return Kind::network;
   if (kind == PathKind::missing) throw_system_failure(in, "cannot read", ENOENT);

@@ -153,8 +153,7 @@ int generate_network(const Arguments& arguments) {
   const Index neurons = parse_count("neurons", required(values, "neurons", kNetworkUsage));
   const Index layers = parse_count("layers", required(values, "layers", kNetworkUsage));
   const Path out = required(values, "out", kNetworkUsage);
-  const Form form =
-      network_form(out, values.count("form") != 0 ? std::optional(values["form"].as<std::string>()) : std::nullopt);
+  const Form form = network_form(out, text_of(values, "form"));
   check_outputs({{"--out", out, form != Form::packed}}, {});
   const ProgressCallback progress = parse_progress(values["progress"].as<std::string>());
 
@@ -226,12 +225,6 @@ std::vector<double> parse_sparsity(const std::string& text) {
   return numbers;
 }
 
-RowLaw parse_row_law(const std::string& text) {
-  if (text == "skewed") return RowLaw::skewed;
-  if (text == "uniform") return RowLaw::uniform;
-  throw UsageError(fmt::format("--rows: '{}' is neither skewed nor uniform", text));
-}
-
 int generate_model(const Arguments& arguments) {
   po::variables_map values;
   if (!parse(arguments, generate_model_form(), values)) return 0;
@@ -243,7 +236,8 @@ int generate_model(const Arguments& arguments) {
   check_outputs(outputs, {});
   ModelFamilyOptions family{.family = required(values, "family", kModelUsage),
                             .sparsity = parse_sparsity(values["sparsity"].as<std::string>()),
-                            .rows = parse_row_law(values["rows"].as<std::string>()),
+                            .rows = parse_word<RowLaw>("rows", values["rows"].as<std::string>(),
+                                                       {{"skewed", RowLaw::skewed}, {"uniform", RowLaw::uniform}}),
                             .seed = seed_of(values)};
   if (const auto shape = text_of(values, "shape")) family.image = parse_shape(*shape);
   if (const auto classes = text_of(values, "classes")) family.classes = parse_count("classes", *classes);

@@ -67,13 +67,6 @@ TruthSpec truth_spec(const po::variables_map& values) {
   return spec;
 }
 
-Deal deal_of(const std::string& text) {
-  if (text == "auto") return Deal::automatic;
-  if (text == "fixed") return Deal::fixed;
-  if (text == "counter") return Deal::counter;
-  throw UsageError(fmt::format("--deal: '{}' is none of auto, fixed, counter", text));
-}
-
 void fill_checkpoint(const po::variables_map& values, InferenceSpec& spec) {
   spec.checkpoint = text_of(values, "checkpoint").value_or("");
   if (is_stdout(spec.checkpoint)) throw UsageError("--checkpoint: a checkpoint cannot go to stdout; expected a file");
@@ -93,7 +86,8 @@ InferenceSpec inference_spec(const po::variables_map& values) {
   spec.images = image_spec(values);
   spec.truth = truth_spec(values);
   spec.device_memory = parse_bytes("device-memory", values["device-memory"].as<std::string>());
-  spec.deal = deal_of(values["deal"].as<std::string>());
+  spec.deal = parse_word<Deal>("deal", values["deal"].as<std::string>(),
+                               {{"auto", Deal::automatic}, {"fixed", Deal::fixed}, {"counter", Deal::counter}});
   spec.activations = values.count("activations") != 0;
   fill_checkpoint(values, spec);
   return spec;

@@ -1,6 +1,7 @@
 #include "cli/options.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
@@ -14,7 +15,6 @@
 #include "core/text/lower_case.hpp"
 #include "core/text/nearest_name.hpp"
 #include "core/threads/parallel.hpp"
-#include "spdnn/error.hpp"
 
 namespace spdnn::cli {
 
@@ -187,10 +187,15 @@ double parse_seconds(const std::string& option, const std::string& text) {
   return seconds;
 }
 
+UsageError unknown_word(const std::string& option, const std::string& text, const std::vector<const char*>& words) {
+  const std::string expected = words.size() == 2 ? fmt::format("neither {} nor {}", words[0], words[1])
+                                                 : fmt::format("none of {}", fmt::join(words, ", "));
+  return UsageError(fmt::format("--{}: '{}' is {}", option, text, expected));
+}
+
 BiasRule parse_bias_rule(const std::string& text) {
-  if (text == "non-zeros") return BiasRule::non_zeros;
-  if (text == "everywhere") return BiasRule::everywhere;
-  throw UsageError(fmt::format("--bias-rule: '{}' is neither non-zeros nor everywhere", text));
+  return parse_word<BiasRule>("bias-rule", text,
+                              {{"non-zeros", BiasRule::non_zeros}, {"everywhere", BiasRule::everywhere}});
 }
 
 std::optional<double> parse_cap(const std::string& text) {
@@ -224,9 +229,7 @@ void refuse(const po::variables_map& values, std::initializer_list<const char*> 
 }
 
 ProgressCallback parse_progress(const std::string& text) {
-  if (text == "auto") return progress_bar();
-  if (text == "never") return {};
-  throw UsageError(fmt::format("--progress: '{}' is neither auto nor never", text));
+  return parse_word<bool>("progress", text, {{"auto", true}, {"never", false}}) ? progress_bar() : ProgressCallback();
 }
 
 }  // namespace spdnn::cli

@@ -4,10 +4,12 @@
 #include <initializer_list>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cli/command_form.hpp"
 #include "cli/commands.hpp"
+#include "spdnn/error.hpp"
 #include "spdnn/network.hpp"
 #include "spdnn/outcome.hpp"
 #include "spdnn/progress.hpp"
@@ -36,6 +38,19 @@ int parse_threads(const std::string& text);
 std::vector<Index> parse_counts(const std::string& option, const std::string& text);
 /// A finite number.
 double parse_real(const std::string& option, const std::string& text);
+/// The error of an option whose text is none of the words.
+UsageError unknown_word(const std::string& option, const std::string& text, const std::vector<const char*>& words);
+/// The value of one of the words; otherwise unknown_word().
+template <class T>
+T parse_word(const std::string& option, const std::string& text,
+             std::initializer_list<std::pair<const char*, T>> words) {
+  std::vector<const char*> known;
+  for (const auto& [word, value] : words) {
+    if (text == word) return value;
+    known.push_back(word);
+  }
+  throw unknown_word(option, text, known);
+}
 /// `non-zeros` or `everywhere`.
 BiasRule parse_bias_rule(const std::string& text);
 /// A positive number, or `none`.
