@@ -55,9 +55,7 @@ class ReferenceEngine final : public InspectableEngine {
   }
 
   Outcome outcome() override {
-    for (Index image = 0; image < images_.rows; ++image)
-      if (states_[image].kind == ImageState::Kind::undecided && all_equal(image, 0.0))
-        states_[image].kind = ImageState::Kind::dead;
+    retire_dead();
     Outcome outcome = resolve(states_);
     outcome.alive = alive_;
     outcome.active = active_;
@@ -69,8 +67,7 @@ class ReferenceEngine final : public InspectableEngine {
     std::vector<double> all;
     all.reserve(rows_.size() * width_);
     for (Index image = 0; image < images_.rows; ++image) {
-      Index owner = image;
-      while (states_[owner].kind == ImageState::Kind::duplicate) owner = states_[owner].duplicate_of;
+      const Index owner = owner_of(image);
       switch (states_[owner].kind) {
         case ImageState::Kind::dead:
           all.insert(all.end(), width_, 0.0);
@@ -88,6 +85,12 @@ class ReferenceEngine final : public InspectableEngine {
  private:
   bool all_equal(Index image, double value) const {
     return std::all_of(rows_[image].begin(), rows_[image].end(), [&](double y) { return y == value; });
+  }
+
+  /// The image that stands for this one, which may be itself.
+  Index owner_of(Index image) const {
+    while (states_[image].kind == ImageState::Kind::duplicate) image = states_[image].duplicate_of;
+    return image;
   }
 
   void retire_dead() {
@@ -145,8 +148,7 @@ class ReferenceEngine final : public InspectableEngine {
 
   void count_alive(Index number) {
     for (Index image = 0; image < images_.rows; ++image) {
-      Index owner = image;
-      while (states_[owner].kind == ImageState::Kind::duplicate) owner = states_[owner].duplicate_of;
+      const Index owner = owner_of(image);
       const bool alive = states_[owner].kind == ImageState::Kind::saturated ||
                          (states_[owner].kind == ImageState::Kind::undecided && !all_equal(owner, 0.0));
       alive_[number] += alive ? 1 : 0;

@@ -92,12 +92,13 @@ void InputFile::check_unchanged() const {
     fail(fmt::format("holds more than the {} bytes that the system reports, expected a regular file", size_));
 }
 
-std::string text_of_file(const std::filesystem::path& path) {
-  const InputFile file(path);
+std::string text_of(const InputFile& file) {
   std::string text(file.size(), '\0');
   file.read(0, std::as_writable_bytes(std::span(text)));
   file.check_unchanged();
   return text;
 }
+
+std::string text_of_file(const std::filesystem::path& path) { return text_of(InputFile(path)); }
 
 }  // namespace spdnn

@@ -56,6 +56,7 @@ class InputFile {
 bool shows_later_writes(std::int64_t modified, std::int64_t now);
 
 /// All of a file, in one state, as text.
+std::string text_of(const InputFile& file);
 std::string text_of_file(const std::filesystem::path& path);
 
 }  // namespace spdnn

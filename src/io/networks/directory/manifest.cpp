@@ -130,10 +130,7 @@ std::optional<NetworkManifest> read_manifest(const Path& directory) {
   const InputFile file(path);
   if (file.size() > kMostBytes)
     throw DataError(fmt::format("{}: {} bytes, expected at most {}", path.string(), file.size(), kMostBytes));
-  std::string text(file.size(), '\0');
-  file.read(0, std::as_writable_bytes(std::span(text)));
-  file.check_unchanged();
-  return parse_manifest(path, text);
+  return parse_manifest(path, text_of(file));
 }
 
 void check_manifest(const NetworkManifest& manifest, const LayerFiles& files, const Network& network, ReadPart extent) {
