@@ -137,7 +137,78 @@ TEST(TextForms, ATableOfSeveralPagesInLatexSaysThatItGoesOn) {
     return pages;
   };
   EXPECT_EQ(pages_that_continue(1), 0U);
-  EXPECT_GT(pages_that_continue(1000), 1U);
+  EXPECT_EQ(pages_that_continue(34), 0U);
+  EXPECT_EQ(pages_that_continue(35), 1U);
+  EXPECT_EQ(pages_that_continue(69), 2U);
+}
+
+Document small_document() {
+  const Table table{"t",
+                    "One of `n` rows.",
+                    {{"name"}, {"time", "ms", true}, {"on"}},
+                    {{{"first", Cell("1.5", 1.5), "ä"}}, {{"b", Cell(), "ä"}}}};
+  const Table single{"u", "Alone.", {{"a"}, {"b", "", true}}, {{{"x", "1"}}}};
+  return {"Title", "All of `x`.", {{"s", "Section", {Paragraph{"Some 100 %."}, table, Chart{}, single}}}};
+}
+
+TEST(TextForms, LatexHasColumnsThatVaryAndNamesTheOthersInTheCaption) {
+  const std::string text = to_latex(small_document());
+  const std::string begin = "\\begin{document}\n";
+  EXPECT_EQ(text.substr(text.find(begin) + begin.size()), R"(\section*{Title}
+All of \texttt{x}.
+
+\subsection*{Section}
+Some 100 \%.
+
+
+\noindent\begin{minipage}{\linewidth}
+One of \texttt{n} rows. In all rows: on ?.\par\smallskip
+\fitted{\begin{tabular}{lr}
+\hline
+name & time (ms) \\
+\hline
+first & 1.5 \\
+b & - \\
+\hline
+\end{tabular}}
+\end{minipage}\par\bigskip
+
+\noindent\begin{minipage}{\linewidth}
+Alone.\par\smallskip
+\fitted{\begin{tabular}{lr}
+\hline
+a & b \\
+\hline
+x & 1 \\
+\hline
+\end{tabular}}
+\end{minipage}\par\bigskip
+\end{document}
+)");
+}
+
+TEST(TextForms, MarkdownAlignsNumbersRight) {
+  EXPECT_EQ(to_markdown(small_document()), R"(# Title
+
+All of `x`.
+
+## Section
+
+Some 100 %.
+
+One of `n` rows.
+
+| name  | time (ms) | on  |
+| ----- | --------: | --- |
+| first |       1.5 | ä   |
+| b     |         - | ä   |
+
+Alone.
+
+| a   |   b |
+| --- | --: |
+| x   |   1 |
+)");
 }
 
 TEST(TextForms, NamesOfCsvColumnsNeedNoQuotation) {
