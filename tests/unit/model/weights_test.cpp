@@ -41,7 +41,7 @@ std::string error_of(const TypedMatrix& matrix) {
     return error.what();
   }
 }
-std::string error_of(const std::function<void()>& work) {
+std::string thrown_by(const std::function<void()>& work) {
   try {
     work();
     return "no error";
@@ -117,7 +117,7 @@ TEST(Weights, AFormThatHasAllValuesIsTheSameMatrix) {
     for (const DataType type : {DataType::f32, DataType::f16, DataType::bf16, DataType::i8, DataType::u8})
       for (const Pattern pattern : {Pattern::dense, Pattern::csr, Pattern::two_of_four}) {
         TypedMatrix made;
-        if (error_of([&] { made = typed_matrix(given, pattern, type); }).find("non-zeros") != std::string::npos)
+        if (thrown_by([&] { made = typed_matrix(given, pattern, type); }).find("non-zeros") != std::string::npos)
           continue;
         EXPECT_EQ(error_of(made), "no error") << Weights(made).form();
         testing::expect_equal(decoded(made), given);
@@ -146,7 +146,7 @@ TEST(Weights, APaletteHasTheFewestBits) {
 TEST(Weights, WhatATypeDoesNotHaveIsRefused) {
   const auto error = [](float value, DataType type) {
     const CsrMatrix given = testing::make_matrix(2, {{}, {{1, value}}});
-    return error_of([&] { typed_matrix(given, Pattern::dense, type); });
+    return thrown_by([&] { typed_matrix(given, Pattern::dense, type); });
   };
   EXPECT_EQ(error(0.1F, DataType::f16), "row 2: f16 has no value 0.1");
   EXPECT_EQ(error(65504.F, DataType::f16), "no error");
@@ -160,7 +160,7 @@ TEST(Weights, WhatATypeDoesNotHaveIsRefused) {
   EXPECT_EQ(error(-1, DataType::u8), "row 2: u8 has no value -1");
   EXPECT_EQ(error(2.5F, DataType::u8), "row 2: u8 has no value 2.5");
   const CsrMatrix three = testing::make_matrix(8, {{}, {{4, 1.F}, {5, 1.F}, {7, 1.F}}});
-  EXPECT_EQ(error_of([&] { typed_matrix(three, Pattern::two_of_four, DataType::f32); }),
+  EXPECT_EQ(thrown_by([&] { typed_matrix(three, Pattern::two_of_four, DataType::f32); }),
             "row 2, inputs 5 to 8: 3 non-zeros, expected at most 2");
 }
 
@@ -254,7 +254,7 @@ TEST(Weights, AConvolutionRefusesGroupsOfOtherTaps) {
   Convolution convolution;
   convolution.window = testing::same_window(1, 2);
   convolution.weights = Weights(half_zero());
-  EXPECT_EQ(error_of([&] {
+  EXPECT_EQ(thrown_by([&] {
               builder.finish({builder.add(convolution, {x})});
             }).find("taps for each input, expected 2") != std::string::npos,
             true);
