@@ -9,10 +9,11 @@ namespace spdnn {
 struct Rewrites {
   bool constants = false;   ///< nodes that read only constants are computed beforehand
   bool hard_swish = false;  ///< a hard swish made of several nodes becomes one activation
+  bool padding = false;     ///< pads become padding of the convolutions and max pools that read them
   bool affine = false;      ///< batch norms, and sums and products by channel, are folded into the weights before them
   bool dead_channels = false;  ///< unread and constant channels are removed
   bool twin_filters = false;   ///< equal filters are computed once
-  bool unread = false;         ///< nodes without effect on an output are removed; the first three do that too after a
+  bool unread = false;         ///< nodes without effect on an output are removed; the first four do that too after a
                                ///< change
   bool epilogues = false;      ///< engines may fuse activations and sums into the node before them
 
@@ -21,6 +22,7 @@ struct Rewrites {
 
 inline constexpr Rewrites kAllRewrites{.constants = true,
                                        .hard_swish = true,
+                                       .padding = true,
                                        .affine = true,
                                        .dead_channels = true,
                                        .twin_filters = true,

@@ -88,16 +88,16 @@ refused() {
 }
 
 @test "rewrites are made as chosen, and the report names them" {
-  for rewrite in all none constants,hard_swish,affine,dead_channels,twin_filters,unread; do
+  for rewrite in all none constants,hard_swish,padding,affine,dead_channels,twin_filters,unread; do
     "${infer[@]}" --variant conv_dense --rewrite $rewrite --profile --json $rewrite.json
   done
-  jq -e '.rewrites == "constants,hard_swish,affine,dead_channels,twin_filters,unread,epilogues" and .model.nodes_run < .model.nodes
+  jq -e '.rewrites == "constants,hard_swish,padding,affine,dead_channels,twin_filters,unread,epilogues" and .model.nodes_run < .model.nodes
     and ([.profile[] | select(.operation == "relu") | .seconds] | max == 0)' all.json
   jq -e '.rewrites == "none" and .notes == ["224 of 288 weights are zero (77.78 %); none is skipped"] and .model.nodes_run == .model.nodes' none.json
   jq -e '[.profile[] | select(.operation == "relu") | .seconds] | min > 0' constants,*.json
   run "${infer[@]}" --rewrite affine,batch_norms
   [ "$status" -eq 2 ]
-  [ "$output" = "spdnn: --rewrite: 'batch_norms' is not a rewrite; expected all, none, or a list of constants, hard_swish, affine, dead_channels, twin_filters, unread, epilogues" ]
+  [ "$output" = "spdnn: --rewrite: 'batch_norms' is not a rewrite; expected all, none, or a list of constants, hard_swish, padding, affine, dead_channels, twin_filters, unread, epilogues" ]
 }
 
 @test "expected logits: wrong ones fail, fewer rows are said to be fewer, and near ties do not fail" {

@@ -8,6 +8,7 @@
 #include "model/rewrites/drop_dead_channels.hpp"
 #include "model/rewrites/fold_affine.hpp"
 #include "model/rewrites/fold_constants.hpp"
+#include "model/rewrites/fold_padding.hpp"
 #include "model/rewrites/fuse_hard_swish.hpp"
 #include "model/rewrites/share_twin_filters.hpp"
 
@@ -15,8 +16,9 @@ namespace spdnn {
 
 namespace {
 
-constexpr FlagNames<Rewrites, 7> kNames{{{"constants", &Rewrites::constants},
+constexpr FlagNames<Rewrites, 8> kNames{{{"constants", &Rewrites::constants},
                                          {"hard_swish", &Rewrites::hard_swish},
+                                         {"padding", &Rewrites::padding},
                                          {"affine", &Rewrites::affine},
                                          {"dead_channels", &Rewrites::dead_channels},
                                          {"twin_filters", &Rewrites::twin_filters},
@@ -40,6 +42,8 @@ std::vector<std::string> rewrite(Model& model, const Rewrites& rewrites) {
   };
   make(rewrites.constants, fold_constants, "node of constants is", "nodes of constants are", "computed beforehand");
   make(rewrites.hard_swish, fuse_hard_swish, "hard swish is", "hard swishes are", "fused into one activation");
+  make(rewrites.padding, fold_padding, "convolution or pool takes", "convolutions and pools take",
+       "the pad before it as its padding");
   make(rewrites.affine, fold_affine, "batch norm, sum or product is", "batch norms, sums and products are",
        "folded into the weights before");
   make(rewrites.dead_channels, drop_dead_channels, "channel is", "channels are",

@@ -349,7 +349,8 @@ ModelCase model_for_all() {
   const auto combined = [&](Elementwise::Kind kind, ValueId a, ValueId b) {
     return builder.add(Elementwise{kind}, {a, b});
   };
-  const ValueId first = builder.add(kHalving, {builder.add(chain.first, {x})});
+  const ValueId padded = builder.add(Pad{{0, 0, 0, 0}, {0, 0, 0, 0}, 0}, {x});
+  const ValueId first = builder.add(kHalving, {builder.add(chain.first, {padded})});
   const ValueId second = builder.add(chain.second, {first});
   const ValueId normed = builder.add(testing::random_norm(chain.rng, 5), {second});
   const ValueId clipped = builder.add(testing::make_clip(0, 6), {combined(Elementwise::Kind::add, normed, number(3))});
@@ -368,14 +369,14 @@ TEST(Rewrites, AreMadeAsChosen) {
     Model model = c.model;
     return rewrite(model, parse_rewrites(names));
   };
-  EXPECT_EQ(to_string(kAllRewrites), "constants,hard_swish,affine,dead_channels,twin_filters,unread,epilogues");
+  EXPECT_EQ(to_string(kAllRewrites), "constants,hard_swish,padding,affine,dead_channels,twin_filters,unread,epilogues");
   EXPECT_EQ(parse_rewrites(to_string(kAllRewrites)), kAllRewrites);
   EXPECT_EQ(to_string(parse_rewrites("twin_filters,affine")), "affine,twin_filters");
   EXPECT_EQ(to_string(Rewrites{}), "none");
   EXPECT_THROW(parse_rewrites("affine,batch_norms"), UsageError);
   EXPECT_TRUE(notes("none").empty());
   EXPECT_TRUE(notes("epilogues").empty());
-  const Names each{"constants", "hard_swish", "affine", "dead_channels", "twin_filters", "unread"};
+  const Names each{"constants", "hard_swish", "padding", "affine", "dead_channels", "twin_filters", "unread"};
   for (const std::string& chosen : each) {
     const Names made = notes(chosen);
     ASSERT_EQ(made.size(), 1U) << chosen;
