@@ -15,8 +15,8 @@ CXXFLAGS := -std=c++20 -fPIC -fno-semantic-interposition -fopenmp -ffp-contract=
 CXXFLAGS_release := -O3
 CXXFLAGS_debug   := -O0 -g
 CXXFLAGS_asan    := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
-# GCC collects garbage first at 500 MB, which takes a tenth less time and 150 MB more memory.
-CXXFLAGS += $(if $(findstring clang,$(CXX)),,--param ggc-min-heapsize=500000)
+# GCC collects garbage first at 1 GB, which few units reach: that takes less time, and more memory.
+CXXFLAGS += $(if $(findstring clang,$(CXX)),,--param ggc-min-heapsize=1000000)
 CXXFLAGS += $(or $(CXXFLAGS_$(BUILD)),$(error BUILD=$(BUILD): expected release, debug or asan))
 # A portable program links these statically; see make/portable.mk.
 LDLIBS   := -lboost_program_options -lfmt -lmd -lz -lxxhash
@@ -32,11 +32,13 @@ LDLIBS   += -ldl $(if $(filter 1,$(GPU)),$(CUDA_LDLIBS))
 ifneq ($(filter x86_64%,$(shell $(CXX) -dumpmachine 2>/dev/null)),)
   ISA_FLAGS = $(if $(filter %_avx2.cpp,$1),-mavx2) $(if $(filter %_avx512.cpp,$1),-mavx512f -mavx512bw -mavx512dq -mavx512vl)
 endif
-# Rooms that take little of a run's time but long to compile at -O3. Their units lie in a folder `cold`.
-COLD := $(addprefix src/,bench cli cluster core/text inference io/models/architecture io/models/onnx io/models/packed io/models/tflite \
-	io/networks/directory report)
+# Files that take little of a run's time but long to compile at -O3, and files of theirs that do not. Units of the
+# former lie in a folder `cold`.
+COLD := $(addprefix src/,bench cli cluster core/text engines/cpu/onednn inference io/files io/models io/networks/directory \
+	program report)
+HOT  := src/program/epilogue.cpp src/program/within.cpp
 COLD_CXXFLAGS_release := -O1
-COLD_FLAGS = $(if $(findstring /cold/,$1)$(filter $(COLD:%=%/%),$1),$(COLD_CXXFLAGS_$(BUILD)))
+COLD_FLAGS = $(if $(findstring /cold/,$1)$(filter-out $(HOT),$(filter $(COLD:%=%/%),$1)),$(COLD_CXXFLAGS_$(BUILD)))
 # All flags of one source file.
 flags = $(if $(filter tests/emulation/%,$1),$(EMULATION_CPPFLAGS)) $(if $(filter tests/%,$1),-Itests) $(CPPFLAGS) $(CXXFLAGS) \
 	$(if $(filter tests/unit/%,$1),$(TEST_CXXFLAGS_$(BUILD))) \
@@ -88,11 +90,11 @@ LIBRARY      := $(OUT)/libspdnn.a
 # Names in anonymous namespaces must differ within a unit; files that cannot comply are listed in ALONE. UNITY=0 compiles each
 # file alone, which is quicker while one edits a single file.
 UNITY ?= 1
-ALONE := %_avx2.cpp %_avx512.cpp src/core/system/build_info.cpp src/report/render/html/assets.cpp tests/emulation/emulation.cpp
+ALONE := $(HOT) %_avx2.cpp %_avx512.cpp src/core/system/build_info.cpp src/report/render/html/assets.cpp tests/emulation/emulation.cpp
 UNIT_SOURCES := $(sort $(shell find tests/unit -name '*.cpp'))
 EMULATED_SOURCES := $(sort $(shell find tests/emulation -name '*.cpp'))
 IN_UNITS    := $(if $(filter 1,$(UNITY)),$(filter-out $(ALONE),$(HOST_SOURCES) $(ONEDNN_SOURCES) $(UNIT_SOURCES) $(EMULATED_SOURCES)))
-UNITS       := $(shell printf '%s\n' $(IN_UNITS) | LC_ALL=C awk -F/ -v most=28 -v most_tests=18 -v alone='src/engines/cpu src/io/models/tflite' -v cold='$(COLD)' -f make/units.awk)
+UNITS       := $(shell printf '%s\n' $(IN_UNITS) | LC_ALL=C awk -F/ -v most=28 -v most_cold=48 -v most_tests=18 -v alone='src/engines/cpu src/io/models/tflite' -v cold='$(COLD)' -f make/units.awk)
 files_of     = $(subst :, ,$(word 2,$(subst =, ,$(filter $1=%,$(UNITS)))))
 UNIT_NAMES  := $(foreach unit,$(UNITS),$(firstword $(subst =, ,$(unit))))
 # objects,FILES: the object files that contain these source files, as units or alone.

@@ -1,7 +1,7 @@
-# Reads sorted paths of source files and prints UNIT=FILE:FILE... for each unit: at most `most` files of a room src/ROOM and
-# `most_tests` of a room tests/ROOM, divided evenly. Files in `alone` share units only with files of their own directory:
-# src/engines/cpu takes most of a run's time, and inlining there should not depend on other rooms; src/io/models/tflite uses
-# names that src/io/models/onnx uses, too. Files in `cold` share units only with one another.
+# Reads sorted paths of source files and prints UNIT=FILE:FILE... for each unit: at most `most` files of a room src/ROOM,
+# `most_cold` of those in `cold`, and `most_tests` of a room tests/ROOM, divided evenly. Files in `alone` share units only with
+# files of their own directory: src/engines/cpu takes most of a run's time, and inlining there should not depend on other rooms;
+# src/io/models/tflite uses names that src/io/models/onnx uses, too. Files in `cold` share units only with one another.
 function within(path, directories,    i, list, n) {
   n = split(directories, list, " ")
   for (i = 1; i <= n; i++)
@@ -21,7 +21,7 @@ function within(path, directories,    i, list, n) {
 END {
   for (r = 1; r <= n; r++) {
     room = rooms[r]
-    limit = room ~ /^tests/ ? most_tests : most
+    limit = room ~ /^tests/ ? most_tests : room ~ /\/cold$/ ? most_cold : most
     units = int((count[room] + limit - 1) / limit)
     for (u = 1; u <= units; u++) {
       line = room "/" u "="

@@ -52,7 +52,7 @@ std::string text_in(const std::string& name, const CsvField& field) {
   return escaped(JsonFields::printable(field.text));
 }
 
-Baseline baseline_of(const std::string& name, const CsvRecord& record) {
+Baseline read_baseline(const std::string& name, const CsvRecord& record) {
   if (record.size() != kColumns.size())
     throw DataError(
         fmt::format("{}:{}:1: {} fields, expected {}", name, record.front().line, record.size(), kColumns.size()));
@@ -94,7 +94,7 @@ std::vector<Baseline> read_baselines(const std::string& name, std::string_view t
     throw DataError(fmt::format("{}:1:1: expected the columns {}", name, fmt::join(kColumns, ",")));
   std::vector<Baseline> rows;
   rows.reserve(records.size());
-  for (std::size_t i = 1; i < records.size(); ++i) rows.push_back(baseline_of(name, records[i]));
+  for (std::size_t i = 1; i < records.size(); ++i) rows.push_back(read_baseline(name, records[i]));
   return rows;
 }
 

@@ -99,7 +99,7 @@ std::string compared_text(const ModelReport& r) {
       c.largest_difference);
 }
 
-std::string overflow_text(const ModelReport& r) {
+std::string model_overflow_text(const ModelReport& r) {
   return fmt::format("numbers may have exceeded fp32 from {} on; another order of summation may give different logits",
                      escaped(r.overflow));
 }
@@ -203,7 +203,7 @@ std::string to_text(const ModelReport& r) {
   line("dense", operations_text(r, r.multiply_adds.dense, r.multiply_adds_run.dense, "of all weights, zeros too,"));
   line("sparse",
        operations_text(r, r.multiply_adds.sparse, r.multiply_adds_run.sparse, "of weights that are not zero"));
-  if (!r.overflow.empty()) line("overflow", overflow_text(r));
+  if (!r.overflow.empty()) line("overflow", model_overflow_text(r));
   text += answers_text(r);
   if (r.accuracy) line("accuracy", accuracy_text(*r.accuracy));
   if (r.compared) line("compared with", compared_text(r));

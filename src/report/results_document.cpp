@@ -80,7 +80,7 @@ std::string models_text(const Results& results) {
   return fmt::format(" Of the runs of models {} verified.", counted(passed, "is", "are"));
 }
 
-std::string summary_of(const Results& results, bool all) {
+std::string results_summary(const Results& results, bool all) {
   std::string text = lines_text(results) + networks_text(results);
   if (!all && results.superseded > 0)
     text += fmt::format(" {} from earlier builds, replaced by later measurements, and not shown (`--all`).",
@@ -102,7 +102,7 @@ void require_variant(const Results& results, const std::string& variant) {
 Document results_document(const ResultLines& lines, const ResultsRequest& request) {
   const Results results = evaluate(lines, request.all);
   require_variant(results, request.baseline_variant);
-  Document document{request.title, summary_of(results, request.all), {}};
+  Document document{request.title, results_summary(results, request.all), {}};
   const auto add = [&](std::optional<Section> section) {
     if (section) document.sections.push_back(std::move(*section));
   };

@@ -16,7 +16,7 @@ namespace spdnn {
 
 namespace {
 
-constexpr std::string_view kEnding = ".npy";
+constexpr std::string_view kArrayEnding = ".npy";
 
 /// The functions used of libzip.
 struct Zip {
@@ -85,7 +85,7 @@ NpzFile::NpzFile(const InputFile& file) : file_(file.name()), archive_(std::make
     if (zip().stat_index(archive_->handle, static_cast<zip_uint64_t>(i), 0, &found) != 0 || found.name == nullptr)
       throw DataError(fmt::format("{}: entry {}: {}", file_, i + 1, zip().strerror(archive_->handle)));
     std::string name = found.name;
-    if (name.ends_with(kEnding)) name.resize(name.size() - kEnding.size());
+    if (name.ends_with(kArrayEnding)) name.resize(name.size() - kArrayEnding.size());
     if (std::find(names_.begin(), names_.end(), name) != names_.end())
       throw DataError(fmt::format("{}: has two arrays called '{}'", file_, name));
     names_.push_back(std::move(name));
@@ -210,7 +210,7 @@ std::vector<std::byte> npz_archive(const std::vector<NpzMember>& members) {
     std::vector<std::byte>& file = files.emplace_back(header.begin(), header.end());
     file.insert(file.end(), member.numbers.begin(), member.numbers.end());
   }
-  for (std::size_t i = 0; i < members.size(); ++i) archive.add(members[i].name + std::string(kEnding), files[i]);
+  for (std::size_t i = 0; i < members.size(); ++i) archive.add(members[i].name + std::string(kArrayEnding), files[i]);
   return archive.bytes();
 }
 
@@ -248,6 +248,6 @@ FirstRows read_array_rows(const std::filesystem::path& path, std::optional<Index
 
 IntegerTensor read_integer_array(const std::filesystem::path& path) { return read_named(path, read_npy_integers); }
 
-bool names_array(const std::filesystem::path& path) { return path.extension() == kEnding || in_archive(path); }
+bool names_array(const std::filesystem::path& path) { return path.extension() == kArrayEnding || in_archive(path); }
 
 }  // namespace spdnn

@@ -16,7 +16,7 @@ using sections::whole;
 
 namespace {
 
-Row row_of(const LayerKind& kind) {
+Row kind_row(const LayerKind& kind) {
   const LayerDescription& d = kind.layer;
   return {{whole(kind.count), whole(kind.first), whole(d.inputs), whole(d.outputs), whole(d.edges), whole(d.min_degree),
            number(d.mean_degree), whole(d.max_degree), Cell(fmt::format("{:.2e}", d.density), d.density),
@@ -72,7 +72,7 @@ Section layers(const NetworkView& view) {
                {"stored edges", "", true},
                {"terms", "", true, "Mean number of distinct terms (input and weight) of a stored neuron"}},
               {}};
-  for (const LayerKind& kind : kinds_of(view.layers)) table.rows.push_back(row_of(kind));
+  for (const LayerKind& kind : kinds_of(view.layers)) table.rows.push_back(kind_row(kind));
   return {"layers", "Layers", {std::move(table)}};
 }
 

@@ -55,7 +55,7 @@ std::string remarks_on(const Shown& kept) {
          (silent ? "; lines without `active` do not contain the number of distinct images." : ".");
 }
 
-std::string title_of(const Configuration& one) {
+std::string configuration_title(const Configuration& one) {
   return fmt::format("{} neurons, bias {}", one.first.neurons, one.first.bias);
 }
 
@@ -63,7 +63,7 @@ Table alive_table(const std::vector<const Configuration*>& configurations) {
   Table table{"alive-table", "Images with a non-zero after some of the layers.", {{"after layer", "", true}}, {}};
   std::size_t deepest = 0;
   for (const Configuration* one : configurations) {
-    table.columns.push_back({title_of(*one), "", true});
+    table.columns.push_back({configuration_title(*one), "", true});
     deepest = std::max(deepest, one->first.alive.size());
   }
   const auto add = [&](std::size_t layer) {
@@ -91,8 +91,8 @@ std::optional<Section> alive(const Results& results) {
       .x = {"after layer", true},
       .y = {"images with a non-zero", true}};
   for (const Configuration* one : configurations)
-    chart.series.push_back(
-        {title_of(*one), points_by_layer({one->first.alive.begin(), one->first.alive.end()}, chart.y.logarithmic)});
+    chart.series.push_back({configuration_title(*one),
+                            points_by_layer({one->first.alive.begin(), one->first.alive.end()}, chart.y.logarithmic)});
   chart.series = without_twins(chart.series);
   return Section{
       "alive", "Images alive by layer", {std::move(chart), Paragraph{remarks_on(kept)}, alive_table(configurations)}};

@@ -24,7 +24,7 @@ bool same_series(const Configuration& a, const Configuration& b) {
          a.first.origin.same_build(b.first.origin);
 }
 
-std::vector<Group> groups_of(const Results& results) {
+std::vector<Group> scaling_groups(const Results& results) {
   std::vector<Group> groups;
   Candidates<std::size_t> candidates;
   for (const std::vector<Configuration>* part : {&results.headline, &results.set_aside})
@@ -109,7 +109,7 @@ Chart chart_of(const std::vector<Group>& groups, const RateUnit& unit) {
 }  // namespace
 
 std::optional<Section> scaling(const Results& results) {
-  const std::vector<Group> groups = groups_of(results);
+  const std::vector<Group> groups = scaling_groups(results);
   if (groups.empty()) return std::nullopt;
   Section section{"scaling", "Scaling", {}};
   Chart chart = chart_of(groups, rate_unit(results));

@@ -43,7 +43,7 @@ const Configuration* baseline_of(const Configuration& one, const Candidates<cons
   return best;
 }
 
-Cell size_of(std::uint64_t stated) { return stated > 0 ? whole(stated) : Cell(); }
+Cell size_cell(std::uint64_t stated) { return stated > 0 ? whole(stated) : Cell(); }
 
 /// Rounds to two digits: clocks and machines differ, so more would be meaningless.
 Cell ratio_of(double ours, double theirs) {
@@ -52,8 +52,8 @@ Cell ratio_of(double ours, double theirs) {
 }
 
 Row other_row(const Baseline& other, const RateUnit& unit) {
-  return {{size_of(other.neurons), size_of(other.layers), other.system, other.processor, whole(other.count),
-           size_of(other.images), other.seconds ? milliseconds(*other.seconds) : Cell(), unit.cell(other.rate()),
+  return {{size_cell(other.neurons), size_cell(other.layers), other.system, other.processor, whole(other.count),
+           size_cell(other.images), other.seconds ? milliseconds(*other.seconds) : Cell(), unit.cell(other.rate()),
            other.counted, other.measured, other.source},
           true};
 }

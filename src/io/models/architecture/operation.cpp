@@ -34,7 +34,7 @@ Operation flatten(const ArchitectureNode& node, const Shape& input) {
   return Reshape{{input[0], static_cast<Extent>(*count)}};
 }
 
-Operation transpose(ArchitectureNode& node) {
+Operation transposition(ArchitectureNode& node) {
   Transpose made;
   for (const Extent axis : node.extents("order")) made.order.push_back(static_cast<Index>(axis));
   return made;
@@ -100,7 +100,7 @@ std::optional<Operation> weightless_operation(ArchitectureNode& node, const std:
   if (op == "softmax") return Softmax{node.count("axis", 0, 1)};
   if (op == "flatten") return flatten(node, inputs[0]);
   if (op == "reshape") return Reshape{node.extents("shape", true)};
-  if (op == "transpose") return transpose(node);
+  if (op == "transpose") return transposition(node);
   if (op == "pad") return pad(node);
   if (op == "resize") return resize(node);
   return activation_of(node);

@@ -17,7 +17,7 @@ namespace spdnn {
 
 namespace {
 
-struct Header {
+struct MarketHeader {
   Index rows = 0;
   Index cols = 0;
   Offset entries = 0;
@@ -27,7 +27,7 @@ struct Header {
 };
 
 /// Parses the first line, such as `%%MatrixMarket matrix coordinate real general`; every word must be known.
-void parse_banner(std::string_view line, Header& header) {
+void parse_banner(std::string_view line, MarketHeader& header) {
   constexpr std::string_view kExpected = "%%MatrixMarket matrix coordinate real|integer|pattern general|symmetric";
   static const std::array<std::vector<std::string_view>, 5> words{
       {{"%%matrixmarket"}, {"matrix"}, {"coordinate"}, {"real", "integer", "pattern"}, {"general", "symmetric"}}};
@@ -45,7 +45,7 @@ void parse_banner(std::string_view line, Header& header) {
 }
 
 /// Parses the line of sizes. Images may have no rows.
-void parse_sizes(std::string_view line, bool of_images, Header& header) {
+void parse_sizes(std::string_view line, bool of_images, MarketHeader& header) {
   LineFields fields(line, "rows, columns, entries");
   header.rows = of_images ? static_cast<Index>(fields.next_count("number of rows", kMaxIndex))
                           : fields.next_id("number of rows", kMaxIndex) + 1;
@@ -58,9 +58,9 @@ void parse_sizes(std::string_view line, bool of_images, Header& header) {
 }
 
 /// Reads the header and leaves the source at the first entry.
-Header read_header(TextSource& source, bool of_images) {
+MarketHeader read_header(TextSource& source, bool of_images) {
   const std::size_t round_bytes = source.piece_bytes();
-  Header header;
+  MarketHeader header;
   for (std::string_view text = source.next(round_bytes); !text.empty(); text = source.next(round_bytes)) {
     while (!text.empty()) {
       const std::string_view line = text.substr(0, text.find('\n'));
@@ -83,7 +83,7 @@ Header read_header(TextSource& source, bool of_images) {
                               source.name(), header.lines + 1));
 }
 
-void check_size(const TextSource& source, const Header& header, std::string_view what, Index found,
+void check_size(const TextSource& source, const MarketHeader& header, std::string_view what, Index found,
                 std::optional<Index> expected) {
   if (!expected)
     check_claimed_size(fmt::format("{}:{}:1", source.name(), header.lines), found, std::string(what),
@@ -93,7 +93,7 @@ void check_size(const TextSource& source, const Header& header, std::string_view
                                 header.rows, header.cols, *expected, what));
 }
 
-EntryList entry_list(const Header& header, const char* first, const char* second, const char* value) {
+EntryList entry_list(const MarketHeader& header, const char* first, const char* second, const char* value) {
   return {.columns = {first, header.rows, second, header.cols, header.pattern ? "" : value, {}, header.symmetric},
           .lines_before = header.lines,
           .entries = header.entries};
@@ -109,14 +109,14 @@ std::string header_text(bool pattern, Index rows, Index cols, Offset entries) {
 }  // namespace
 
 CsrMatrix read_matrix_market_layer(TextSource& source, std::optional<Index> inputs, std::optional<Index> outputs) {
-  const Header header = read_header(source, false);
+  const MarketHeader header = read_header(source, false);
   check_size(source, header, "rows, one per input", header.rows, inputs);
   check_size(source, header, "columns, one per output", header.cols, outputs);
   return read_layer_entries(source, entry_list(header, "input", "output", "weight"));
 }
 
 EntryList list_of_images(TextSource& source, std::optional<Index> neurons, std::optional<Index> images) {
-  const Header header = read_header(source, true);
+  const MarketHeader header = read_header(source, true);
   check_size(source, header, "rows, one per image", header.rows, images);
   check_size(source, header, "columns, one per neuron", header.cols, neurons);
   return entry_list(header, "image", "neuron", "value");

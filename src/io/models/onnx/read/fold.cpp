@@ -8,7 +8,7 @@ namespace spdnn::onnx_reader {
 
 namespace {
 
-std::size_t count_of(const Shape& shape) { return static_cast<std::size_t>(elements(shape).value()); }
+std::size_t element_count(const Shape& shape) { return static_cast<std::size_t>(elements(shape).value()); }
 
 /// The number of elements of an axis up to `after`'s end, and before it.
 struct Around {
@@ -16,7 +16,7 @@ struct Around {
 };
 Around around(const Shape& shape, std::size_t axis) {
   const auto at = shape.begin() + static_cast<std::ptrdiff_t>(axis);
-  return {count_of(Shape(shape.begin(), at)), count_of(Shape(at + 1, shape.end()))};
+  return {element_count(Shape(shape.begin(), at)), element_count(Shape(at + 1, shape.end()))};
 }
 
 /// A constant of this shape and the type of `like`, filled by `fill(to)`.
@@ -24,7 +24,7 @@ template <class Fill>
 Constant filled(const Constant& like, const Shape& shape, Fill fill) {
   return std::visit(
       [&]<class T>(const Array<T>& from) -> Constant {
-        const std::size_t count = count_of(shape);
+        const std::size_t count = element_count(shape);
         const std::shared_ptr<T[]> to = allocate<T>(count);
         fill(from.data(), to.get());
         return {shape, Array<T>(to, count)};
@@ -45,7 +45,7 @@ void for_pairs(const Shape& a, const Shape& b, const Shape& shape, Visit visit) 
   const std::vector<std::size_t> a_steps = steps(a);
   const std::vector<std::size_t> b_steps = steps(b);
   const std::vector<Extent> strides = strides_of(shape);
-  const std::size_t count = count_of(shape);
+  const std::size_t count = element_count(shape);
   for (std::size_t i = 0; i < count; ++i) {
     std::size_t a_at = 0;
     std::size_t b_at = 0;

@@ -9,7 +9,7 @@ namespace spdnn::onnx_reader {
 namespace {
 
 /// Input 1 as Linear's matrix, outputs x inputs; `transposed` if the file has it in that form.
-Weights read_weights(NodeReader& node, bool transposed) {
+Weights linear_weights(NodeReader& node, bool transposed) {
   node.floats(1);  // refuses integers
   const Shape& shape = node.constant(1).shape;
   if (shape.size() != 2) node.fail_input(1, fmt::format("its shape is {}; expected a matrix", shape_text(shape)));
@@ -48,7 +48,7 @@ void read_gemm(NodeReader& node) {
     node.fail_input(0, fmt::format("its shape is {}; expected two axes", shape_text(node.shape(0))));
   if (node.opset() < 11 && !node.has_input(2)) node.fail("input 3 is missing");
 
-  Linear linear{read_weights(node, transposed), {}};
+  Linear linear{linear_weights(node, transposed), {}};
   const Extent outputs = linear.weights.rows();
   ValueId result = node.value(0);
   if (flipped) {
@@ -82,7 +82,7 @@ void read_gemm(NodeReader& node) {
 void read_matmul(NodeReader& node) {
   if (node.shape(0).size() < 2)
     node.fail_input(0, fmt::format("its shape is {}; expected two or more axes", shape_text(node.shape(0))));
-  node.set_output(Linear{read_weights(node, false), {}}, {node.value(0)});
+  node.set_output(Linear{linear_weights(node, false), {}}, {node.value(0)});
 }
 
 }  // namespace spdnn::onnx_reader

@@ -15,7 +15,7 @@ namespace {
 using onnx::TensorProto;
 
 /// The element type, as stored in raw_data and as held by the typed fields.
-std::optional<NumberType> type_of(int type) {
+std::optional<NumberType> number_type(int type) {
   switch (type) {
     case TensorProto::FLOAT:
       return NumberType::f32;
@@ -111,7 +111,7 @@ void TensorReader::fail(const std::string& what, const std::string& problem) con
 }
 
 Constant TensorReader::read(const TensorProto& tensor, const std::string& what) {
-  const auto type = type_of(tensor.data_type());
+  const auto type = number_type(tensor.data_type());
   if (!type)
     fail(what, type_name(tensor.data_type()) +
                    " is not supported: expected FLOAT, DOUBLE, FLOAT16, BFLOAT16, INT64, INT32 or BOOL");
