@@ -161,6 +161,204 @@ TEST(Report, RanksOfAResumedRunAreThoseOfItsLastPart) {
   EXPECT_NE(row(to_text(report), "parts").find("phases below are sums over the parts"), std::string::npos);
 }
 
+/// With something in every line.
+template <class AnyReport>
+void fill_in_run(AnyReport& report) {
+  report.variant = "v";
+  report.why = "it is fast";
+  report.precision = Precision::fp16;
+  report.threads = 2;
+  report.batch = 5;
+  report.notes = {"a note", "another"};
+  report.seconds.join = 0.125;
+  report.seconds.share = 0.0625;
+  report.seconds.checkpoint = 0.03125;
+  report.ranks = RankSpreads{
+      .ranks = 2, .images = spread({4, 6}), .upload = spread({7, 8}), .infer = spread({16, 32}), .slowest = 1};
+  report.device_state.emplace().sm_clock_mhz = spread({1000, 1200, 1300});
+  report.device_state->joules_per_trial = 2.5;
+}
+
+Report full_report() {
+  Report report = timed_report();
+  fill_in_run(report);
+  report.bias = "-0.5";
+  report.edges = 16'000'000'000'000;
+  report.empty_images = 2;
+  report.stored_edges = 12;
+  report.computed_edges = 64e12;
+  report.passes.merge = true;
+  report.parts = 2;
+  report.checkpoints = CheckpointSummary{.every = 60, .written = 3, .bytes = 5000, .lost_parts = 1, .lost_seconds = 7};
+  report.streamed = StreamedRun{3, 4000};
+  report.images_read_by = "all ranks, each a part";
+  report.outcome.borderline = {1};
+  report.outcome.overflow = {{4, 2}, {6, 1}};
+  report.verdict.status = Verdict::Status::failed;
+  report.verdict.against = "a list";
+  report.verdict.categories = 3;
+  report.verdict.missing = 1;
+  report.verdict.extra = 2;
+  report.verdict.first_ids = {5, 9};
+  report.compared = ComparedRun{"w", {}, spread({64, 64, 64}), false};
+  report.against_fp32 = report.verdict;
+  return report;
+}
+
+TEST(Report, AsTextHasEveryLine) {
+  EXPECT_EQ(
+      to_text(full_report()),
+      R"(problem          4 neurons x 1 layers, 10 images (2 of them empty), 16000000000000 edges, bias -0.5, cap none
+variant          v (fp16, 2 threads, 5 images per batch); it is fast
+passes           merge (12 of 16000000000000 edges stored)
+ranks            last part: 2 on 1 host; 4 to 6 images each; upload 7.000000 s to 8.000000 s (median 7.500000), infer 16.000000 s to 32.000000 s (median 24.000000); the slowest, rank 1, 1.33 times the median
+images           read by all ranks, each a part
+parts            2: stopped and continued; the phases below are sums over the parts
+checkpoints      3 written during the run, every 60 s: 5.0 kB, 0.033 % of infer
+lost             1 part ended without a stop; at most 7 s of work was done again
+streamed         layers did not fit into host memory: 3 at a time, 4.0 kB read by upload and all trials
+                 a note
+                 another
+run again        1 borderline images
+load                 0.500000 s
+join                 0.125000 s  MPI's start-up
+read                 1.000000 s
+plan                 2.000000 s
+device start-up      4.000000 s  waiting time; it took 8.000000 s, in parallel with reading and planning
+share                0.062500 s  the plan to the other ranks
+upload               8.000000 s  including 5.000000 s for images
+warm-up              0.250000 s  uncounted trials
+infer               32.000000 s  median of 3 (min 16.000000, max 48.000000), together 96.000000 s
+checkpoint           0.031250 s  during the run
+gather              64.000000 s
+write              128.000000 s
+other               16.031250 s
+total              320.000000 s
+rate             4 TE/s  (images x given edges / infer median)
+rate_computed    2 TE/s  (computed edges / infer median)
+rate_with_setup  3.043 TE/s  (images x given edges / (plan + upload + infer median))
+rate_end_to_end  0.4003 TE/s  (images x given edges / (total - warm-up))
+compared with    --reduce none by w: infer 64.000000 s, 2 TE/s; 2.00 times as long, categories DIFFERENT
+device state     SM clock 1200 MHz (1000 to 1300), memory clock not available, temperature not available, power not available, 2.5 J per trial
+precision        fp16 against fp32: 3 categories differ: 1 missing, 2 extra
+overflow         sums of 2 images exceeded fp16, from layer 2 on; first images 5 7; another order of summation may give different categories
+verdict          FAILED: 3 categories, missing 1, extra 2 (against a list); first wrong images 5 9
+)");
+}
+
+TEST(Report, AsTextHasOnlyTheLinesThatSaySomething) {
+  EXPECT_EQ(to_text(timed_report()), R"(problem          4 neurons x 1 layers, 10 images, 16 edges, bias , cap none
+variant           (fp32, 1 threads, 0 images per batch)
+passes           none (0 of 16 edges stored)
+load                 0.500000 s
+read                 1.000000 s
+plan                 2.000000 s
+device start-up      4.000000 s  waiting time; it took 8.000000 s, in parallel with reading and planning
+upload               8.000000 s  including 5.000000 s for images
+warm-up              0.250000 s  uncounted trials
+infer               32.000000 s  median of 3 (min 16.000000, max 48.000000), together 96.000000 s
+gather              64.000000 s
+write              128.000000 s
+other               16.250000 s
+total              320.000000 s
+rate             5e-12 TE/s  (images x given edges / infer median)
+rate_computed    not counted by this engine under these passes
+rate_with_setup  3.81e-12 TE/s  (images x given edges / (plan + upload + infer median))
+rate_end_to_end  5.004e-13 TE/s  (images x given edges / (total - warm-up))
+verdict          UNVERIFIED: 0 categories (against )
+)");
+}
+
+ModelReport full_model_report() {
+  ModelReport report;
+  report.seconds = timed_report().seconds;
+  report.trials = 3;
+  fill_in_run(report);
+  report.images = 8;
+  report.available = 10;
+  report.model = "m.onnx";
+  report.input = {kBatchExtent, 3, 4};
+  report.output = {kBatchExtent, 2};
+  report.outputs = 2;
+  report.nodes = 3;
+  report.weights = 100;
+  report.nonzeros = 25;
+  report.multiply_adds = {4e12, 1e12};
+  report.multiply_adds_run = {4e12, 0.5e12};
+  report.classes = 2;
+  report.score = "logit";
+  report.profile = {{"n", "relu", 1}, {"m", "pool", 3}};
+  report.predictions = {0, 1, 1, 0, 0, 0, 0, 1};
+  report.logits = Tensor{{8, 2}, std::vector<float>{2, 1, 1, 2, 1, 2, 2, 1, 2, 1, 2, 1, 2, 1, 1, 2}};
+  report.overflow = "node 1 (relu)";
+  report.accuracy = Accuracy{.images = 8, .correct = 6, .classes = 2, .among = 7, .at_least = 0.7};
+  report.expected = LogitCheck{.against = "a file",
+                               .images = 8,
+                               .largest_ratio = 1.5,
+                               .largest_deviation = 0.5,
+                               .largest_bound = 0.25,
+                               .largest_excess = 3,
+                               .outside = 1,
+                               .beyond = 2,
+                               .first_ids = {3, 4},
+                               .differing = 1,
+                               .near_ties = {{2, 1, 0}}};
+  report.nodes_checked =
+      NodeCheck{.images = 2, .nodes = 3, .largest_ratio = 0.5, .worst = "node 2", .largest_difference = 0.125};
+  report.compared = ComparedModelRun{{"w", 1, 0.5}, spread({64, 64, 64})};
+  report.against_fp32 = ModelDifference{"u", 2, 0.25};
+  report.verdict = {Judgement::Status::failed, "a file"};
+  return report;
+}
+
+TEST(Report, OfAModelAsTextHasEveryLine) {
+  EXPECT_EQ(to_text(full_model_report()), R"(model            m.onnx: 3 nodes, 100 weights, 75.00 % of them zeros
+images           8 (the first of 10); N x 3 x 4 to N x 2 (the first of 2 outputs)
+variant          v (fp16, 2 threads, 5 images per batch); it is fast
+rewrites         none
+                 a note
+                 another
+load                 0.500000 s
+join                 0.125000 s  MPI's start-up
+read                 1.000000 s
+plan                 2.000000 s  the rewrites
+device start-up      4.000000 s  waiting time; it took 8.000000 s, in parallel with reading and planning
+share                0.062500 s  model and images to the other ranks
+upload               8.000000 s
+warm-up              0.250000 s  uncounted trials
+infer               32.000000 s  median of 3 (min 16.000000, max 48.000000), together 96.000000 s
+checkpoint           0.031250 s  during the run
+gather              64.000000 s
+write              128.000000 s
+other               16.031250 s
+total              320.000000 s
+ranks            2 on 1 host; 4 to 6 images each; upload 7.000000 s to 8.000000 s (median 7.500000), infer 16.000000 s to 32.000000 s (median 24.000000); the slowest, rank 1, 1.33 times the median
+profile               seconds    share  operation        node
+                     1.000000 s  25.00 % relu             n
+                     3.000000 s  75.00 % pool             m
+rate             0.25 images/s  (images / infer median)
+dense            2000 GFLOP/s  (2 x 4e+12 multiply-adds of all weights, zeros too, of the model as given x images / infer median)
+sparse           500 GFLOP/s  (2 x 1e+12 multiply-adds of weights that are not zero of the model as given x images / infer median; the rewrites left 5e+11)
+overflow         numbers may have exceeded fp32 from node 1 (relu) on; another order of summation may give different logits
+answers          image 1: class 0, logit 2; class 1, logit 1
+                 image 2: class 1, logit 2; class 0, logit 1
+                 image 3: class 1, logit 2; class 0, logit 1
+                 image 4: class 0, logit 2; class 1, logit 1
+                 image 5: class 0, logit 2; class 1, logit 1
+                 image 6: class 0, logit 2; class 1, logit 1
+                 image 7: class 0, logit 2; class 1, logit 1
+                 image 8: class 1, logit 2; class 0, logit 1
+accuracy         75.00 % (6 of 8); 87.50 % in the top 2
+compared with    --rewrite none by w: infer 64.000000 s; 2.00 times as long, 1 of 8 predictions differ, logits by at most 0.5
+device state     SM clock 1200 MHz (1000 to 1300), memory clock not available, temperature not available, power not available, 2.5 J per trial
+precision        fp16 against fp32 by u: 2 of 8 predictions differ, logits by at most 0.25
+expected         a file: largest deviation 1.5 of the bound, 0.5 absolute with bounds of at most 0.25; 1 image is outside it, first 3 4; 2 images are within it, but off by up to 3 times the tolerance, first 3 4; 1 prediction differs, 1 of them near ties
+near tie         image 3: class 1, expected 0; rounding decides between them
+nodes            each of 3 against fp64 of its own inputs, 2 images: largest deviation 0.5 of the bound, at node 2; its logits differ from the run's by at most 0.125
+verdict          FAILED (against a file)
+)");
+}
+
 TEST(Report, RoundingMakesNoNegativeRest) {
   Report report = timed_report();
   report.seconds.total = 303.75 - 1e-12;

@@ -341,6 +341,13 @@ TEST(ResultsDocument, RatesOfModelsMoreThanThirtyTimesApartAreOnALogarithmicAxis
   EXPECT_TRUE(logarithmic(30.5));
 }
 
+TEST(ResultsDocument, ImagesWithoutANonZeroCountInNoRate) {
+  RunLine half_empty = run_line("a", 1);
+  half_empty.empty_images = half_empty.images / 2;
+  const Document document = results_document({{half_empty, run_line("b", 1)}, {}}, {.title = "T"});
+  EXPECT_EQ(column(*find_block<Table>(document, "submission"), "rate"), (Texts{"118.0", "235.9"}));
+}
+
 TEST(ResultsDocument, ARunWhoseReadingTookNoTimeHasNoReadRate) {
   RunLine read = run_line("a", 1);
   read.phases = {{"read", 2}};
@@ -380,7 +387,10 @@ TEST(ResultsDocument, AProfileIsShownNodeByNode) {
   EXPECT_EQ(chart.categories[2], "3 convolution, conv1");
   EXPECT_EQ(chart.series[0].points[2].y, 28);
   EXPECT_EQ(chart.categories[6], "8 relu") << "the fastest nodes have no bar";
-  EXPECT_NE(chart.description.find("the 25 nodes that take the most time"), std::string::npos) << chart.description;
+  EXPECT_NE(chart.description.find("the 25 nodes that take the most time, in the model's order; 92.9 % of the time of "
+                                   "all 30."),
+            std::string::npos)
+      << chart.description;
 }
 
 TEST(ResultsDocument, MeasurementsOfALayerAreReplacedByLaterOnesInTheSamePrecisionAlone) {
