@@ -10,18 +10,14 @@
 
 #include "spdnn/csr_matrix.hpp"
 #include "spdnn/error.hpp"
+#include "support/message_of.hpp"
 
 namespace spdnn::test {
 
 /// The message of the DataError that `work` throws, or "no error".
 template <class Work>
 std::string error_of(const Work& work) {
-  try {
-    work();
-  } catch (const DataError& error) {
-    return error.what();
-  }
-  return "no error";
+  return testing::message_of<DataError>(work);
 }
 
 inline std::string joined(const std::vector<std::string>& lines) {

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "support/message_of.hpp"
+
 namespace spdnn {
 namespace {
 
@@ -35,17 +37,11 @@ TEST(Parallel, TheFirstExceptionComesOutAndNothingIsBegunAfterIt) {
     ++calls;
     if (member > 0) throw std::runtime_error(std::to_string(member));
   };
-  const auto message = [](auto run) -> std::string {
-    try {
-      run();
-    } catch (const std::runtime_error& error) {
-      return error.what();
-    }
-    return "nothing was thrown";
-  };
-  EXPECT_EQ(message([&] { run_team(4, [&](int member, int) { fail(member); }); }), "1");
+  EXPECT_EQ(testing::message_of<std::runtime_error>([&] { run_team(4, [&](int member, int) { fail(member); }); }), "1");
   EXPECT_EQ(calls, 4) << "a team is always whole";
-  EXPECT_EQ(message([&] { parallel_for(40, [&](std::size_t i) { fail(static_cast<int>(i)); }); }), "1");
+  EXPECT_EQ(testing::message_of<std::runtime_error>(
+                [&] { parallel_for(40, [&](std::size_t i) { fail(static_cast<int>(i)); }); }),
+            "1");
   EXPECT_GE(calls, 6);
   EXPECT_LE(calls, 4 + 1 + host_threads()) << "each thread may have been at work";
 }

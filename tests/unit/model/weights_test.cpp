@@ -13,6 +13,7 @@
 
 #include "model/oracle/evaluate.hpp"
 #include "support/equal.hpp"
+#include "support/message_of.hpp"
 #include "support/models.hpp"
 
 namespace spdnn {
@@ -33,21 +34,9 @@ Values values_of_i8(const std::vector<std::int8_t>& numbers) {
   return values;
 }
 
+std::string thrown_by(const std::function<void()>& work) { return testing::message_of<std::invalid_argument>(work); }
 std::string error_of(const TypedMatrix& matrix) {
-  try {
-    matrix.validate();
-    return "no error";
-  } catch (const std::invalid_argument& error) {
-    return error.what();
-  }
-}
-std::string thrown_by(const std::function<void()>& work) {
-  try {
-    work();
-    return "no error";
-  } catch (const std::invalid_argument& error) {
-    return error.what();
-  }
+  return thrown_by([&] { matrix.validate(); });
 }
 
 /// 2 x 3: scales 0.1 and 3, zero points 1 and -2.

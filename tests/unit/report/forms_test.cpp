@@ -10,6 +10,7 @@
 #include "report/render/text_forms.hpp"
 #include "report/significant.hpp"
 #include "spdnn/error.hpp"
+#include "support/message_of.hpp"
 
 namespace spdnn {
 namespace {
@@ -40,20 +41,10 @@ TEST(CsvReader, ReadsQuotationsAndBothEndsOfLines) {
   EXPECT_EQ(records[1][1].column, 2U);
 }
 
-/// The message of what is thrown.
-template <typename Error, typename Call>
-std::string message_of(Call call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "nothing was thrown";
-}
-
 TEST(CsvReader, NamesThePlaceOfWhatIsWrong) {
-  EXPECT_EQ(message_of<DataError>([] { read_csv("f", "a\nb,\"c"); }), "f:2:3: a quotation that does not end");
-  EXPECT_EQ(message_of<DataError>([] { read_csv("f", "\"a\"b"); }), "f:1:4: expected a comma or the end of the line");
+  EXPECT_EQ(testing::message_of<DataError>([] { read_csv("f", "a\nb,\"c"); }), "f:2:3: a quotation that does not end");
+  EXPECT_EQ(testing::message_of<DataError>([] { read_csv("f", "\"a\"b"); }),
+            "f:1:4: expected a comma or the end of the line");
 }
 
 TEST(Baselines, NeedATimeOrARateAndSizesForATime) {
@@ -65,7 +56,7 @@ TEST(Baselines, NeedATimeOrARateAndSizesForATime) {
   EXPECT_DOUBLE_EQ(rows[0].rate(), 60000.0 * 1024 * 120 * 32 / 0.5);
   EXPECT_DOUBLE_EQ(rows[1].rate(), 1.8e14);
   const auto refused = [&](const std::string& line) {
-    return message_of<DataError>([&] { read_baselines("f", head + line); });
+    return testing::message_of<DataError>([&] { read_baselines("f", head + line); });
   };
   EXPECT_EQ(refused("S,P,2,1024,120,60000,,,c,published,x"), "f:2:22: '' is empty, and so is edges_per_second");
   EXPECT_EQ(refused("S,P,2,,120,60000,1,,c,published,x"), "f:2:20: '' is empty, and so is one of the sizes");
@@ -83,13 +74,13 @@ TEST(Baselines, NeedATimeOrARateAndSizesForATime) {
 TEST(JsonFields, PointToTheFieldThatIsWrong) {
   const std::string text = R"({"median": 1, "seconds": {"infer": {"median": "x"}}, "name": "a\u0007b"})";
   const JsonFields line("f:7", text);
-  EXPECT_EQ(message_of<DataError>([&] {
+  EXPECT_EQ(testing::message_of<DataError>([&] {
               line.number({"seconds", "infer", "median"});
             }),
             R"(f:7:37: seconds.infer.median is "x", expected a number that is not negative)");
-  EXPECT_EQ(message_of<DataError>([&] { line.count({"seconds", "plan"}); }), "f:7:15: no field seconds.plan");
+  EXPECT_EQ(testing::message_of<DataError>([&] { line.count({"seconds", "plan"}); }), "f:7:15: no field seconds.plan");
   EXPECT_EQ(line.text({"name"}), "a b");
-  EXPECT_EQ(message_of<DataError>([] { JsonFields("f:1", "{\"a\": NaN}"); }).substr(0, 15), "f:1:7: not JSON");
+  EXPECT_EQ(testing::message_of<DataError>([] { JsonFields("f:1", "{\"a\": NaN}"); }).substr(0, 15), "f:1:7: not JSON");
 }
 
 TEST(JsonFields, AmountsAreZeroOrOfASizeThatCanBeMeasured) {

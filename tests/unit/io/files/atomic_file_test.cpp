@@ -14,6 +14,7 @@
 
 #include "io/files/input_file.hpp"
 #include "spdnn/error.hpp"
+#include "support/message_of.hpp"
 #include "temporary_directory.hpp"
 
 namespace spdnn {
@@ -30,17 +31,6 @@ std::string content(const fs::path& path) {
 
 std::size_t files_in(const TemporaryDirectory& directory) {
   return static_cast<std::size_t>(std::distance(fs::directory_iterator(directory.path()), fs::directory_iterator()));
-}
-
-/// The message of the DataError with which `action` ends.
-template <class Action>
-std::string data_error(const Action& action) {
-  try {
-    action();
-  } catch (const DataError& error) {
-    return error.what();
-  }
-  return "no error";
 }
 
 TEST(AtomicFile, AppearsWholeAtCommit) {
@@ -81,7 +71,7 @@ TEST(AtomicFile, KeepsModeAndFollowsLinks) {
 }
 
 TEST(AtomicFile, AFullDeviceIsAnError) {
-  EXPECT_EQ(data_error([] { AtomicFile("/dev/full").write("text"); }),
+  EXPECT_EQ(testing::message_of<DataError>([] { AtomicFile("/dev/full").write("text"); }),
             "/dev/full: cannot write: No space left on device");
   AtomicFile null("/dev/null");
   null.write("text");
@@ -117,7 +107,7 @@ TEST(AtomicFile, AFailedWriteLeavesNothing) {
     for (int i = 0; i < 5; ++i) file.write(std::string(20000, 'x'));
     file.commit();
   };
-  EXPECT_EQ(data_error(write), path.string() + ": cannot write: File too large");
+  EXPECT_EQ(testing::message_of<DataError>(write), path.string() + ": cannot write: File too large");
   EXPECT_EQ(files_in(directory), 0U);
 }
 
@@ -144,7 +134,9 @@ TEST(AtomicFile, AKilledWriterLeavesTheOldFile) {
 
 TEST(AtomicFile, SaysWhyAFileCannotBeMade) {
   const TemporaryDirectory directory;
-  const auto attempt = [](const fs::path& path) { return data_error([&] { AtomicFile file(path); }); };
+  const auto attempt = [](const fs::path& path) {
+    return testing::message_of<DataError>([&] { AtomicFile file(path); });
+  };
   const std::string place = directory.path().string();
   EXPECT_EQ(attempt(directory.path()), place + ": cannot write: Is a directory");
   EXPECT_EQ(attempt(directory / "no/a"), place + "/no/a: cannot write: No such file or directory");

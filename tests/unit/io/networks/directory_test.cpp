@@ -16,6 +16,7 @@
 #include "io/networks/directory/replacement.hpp"
 #include "spdnn/error.hpp"
 #include "spdnn/files.hpp"
+#include "support/message_of.hpp"
 #include "temporary_directory.hpp"
 
 namespace spdnn {
@@ -37,17 +38,8 @@ Network network_of(std::size_t layers, float weight, bool biases = false) {
   return network;
 }
 
-std::string failure_of(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const DataError& error) {
-    return error.what();
-  }
-  return "no error";
-}
-
 std::string error_of_reading(const fs::path& directory, const NetworkRequest& request = {}) {
-  std::string error = failure_of([&] { read_network(directory, request); });
+  std::string error = testing::message_of<DataError>([&] { read_network(directory, request); });
   const std::string path = directory.string();
   for (std::size_t at = error.find(path); at != std::string::npos; at = error.find(path))
     error.replace(at, path.size(), "D");
@@ -112,7 +104,7 @@ TEST_F(NetworkDirectoryTest, ThatIsEmptyOrHoldsOtherFilesIsFilled) {
 TEST_F(NetworkDirectoryTest, WithoutManifestKeepsLayersThatAreNoneOfTheNewOnes) {
   write(network_of(3, 1));
   fs::remove(net_ / kManifestName);
-  EXPECT_EQ(failure_of([&] { write(network_of(2, 2)); }),
+  EXPECT_EQ(testing::message_of<DataError>([&] { write(network_of(2, 2)); }),
             (net_ / "n4-l3.tsv").string() +
                 ": is not part of the network to be written there, expected a directory without it");
   EXPECT_EQ(weight_read(3), 1);

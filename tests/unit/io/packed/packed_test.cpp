@@ -20,6 +20,7 @@
 #include "spdnn/error.hpp"
 #include "support/equal.hpp"
 #include "support/matrix_builder.hpp"
+#include "support/message_of.hpp"
 #include "temporary_directory.hpp"
 
 namespace spdnn {
@@ -101,15 +102,6 @@ void expect_round_trip(const CsrMatrix& weights) {
   back.validate();
   expect_equal(back, network);
   EXPECT_EQ(network_digest(back), network_digest(network));
-}
-
-std::string data_error(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const DataError& error) {
-    return error.what();
-  }
-  return "no error";
 }
 
 /// A packed file in memory, which can be changed and loaded.
@@ -205,9 +197,10 @@ TEST(Packed, ImagesRoundTrip) {
     expect_equal(back.to_csr(), bits.to_csr());
     EXPECT_EQ(read_packed_images(path, {}, 7).nonzeros(), 2U);
   }
-  EXPECT_EQ(data_error([&] { read_packed_images(path, 131, {}); }),
+  EXPECT_EQ(testing::message_of<DataError>([&] { read_packed_images(path, 131, {}); }),
             path.string() + ": images of 130 neurons, expected 131");
-  EXPECT_EQ(data_error([&] { read_packed_images(path, {}, 2); }), path.string() + ": 3 images, expected at most 2");
+  EXPECT_EQ(testing::message_of<DataError>([&] { read_packed_images(path, {}, 2); }),
+            path.string() + ": 3 images, expected at most 2");
 }
 
 TEST(Packed, PlanRoundTrip) {
@@ -242,11 +235,11 @@ TEST(Packed, ARowHoldsAColumnOnceInNetworksAndImages) {
     expect_equal(read_back(network), network);
     network.layers[0].weights = matrix_of(cols, {{0, 1}, {}, {2, 0, 2}, {2}});
     const Bytes file({.network = &network});
-    EXPECT_EQ(data_error([&] { load_network(file.open(), {}); }),
+    EXPECT_EQ(testing::message_of<DataError>([&] { load_network(file.open(), {}); }),
               "f.spdnn: is corrupted: layer 1: row 3 holds column 3 twice, expected once");
     const ImageSet images{matrix_of(cols, {{0, 1}, {1, 1}}, {1.0F, 2.0F, 3.0F, 4.0F})};
     const Bytes other({.images = &images});
-    EXPECT_EQ(data_error([&] { load_images(other.open()); }),
+    EXPECT_EQ(testing::message_of<DataError>([&] { load_images(other.open()); }),
               "f.spdnn: is corrupted: images: row 2 holds column 2 twice, expected once");
   }
   // Across the end of a block, and with rows of equal length.
@@ -257,7 +250,7 @@ TEST(Packed, ARowHoldsAColumnOnceInNetworksAndImages) {
   Network network;
   network.layers.push_back({matrix_of(3, rows), {}});
   const Bytes file({.network = &network});
-  EXPECT_NE(data_error([&] { load_network(file.open(), {}); }), "no error");
+  EXPECT_NE(testing::message_of<DataError>([&] { load_network(file.open(), {}); }), "no error");
 }
 
 TEST(Packed, APlanHoldsWhatItsPassesNeed) {
@@ -283,7 +276,7 @@ TEST(Packed, AnotherNetworksPlanIsRefused) {
   const Network network = stored_network();
   Plan plan = small_plan(network);
   plan.provenance.network_digest ^= 1;
-  EXPECT_EQ(data_error([&] { write_network_with_plan(path, network, plan); }),
+  EXPECT_EQ(testing::message_of<DataError>([&] { write_network_with_plan(path, network, plan); }),
             path.string() + ": cannot write: the plan was made for another network");
   EXPECT_FALSE(std::filesystem::exists(path));
 
@@ -291,8 +284,9 @@ TEST(Packed, AnotherNetworksPlanIsRefused) {
   Bytes file({.network = &network, .plan = &plan});
   file.patch(offsetof(packed::Header, network_digest), plan.provenance.network_digest ^ 1);
   packed::seal(file.bytes);
-  EXPECT_NE(data_error([&] { load_plan(file.open()); }).find("its plan was made for another network"),
-            std::string::npos);
+  EXPECT_NE(
+      testing::message_of<DataError>([&] { load_plan(file.open()); }).find("its plan was made for another network"),
+      std::string::npos);
 }
 
 /// The error of a plan that was changed in memory and put into a file with right checksums.
@@ -301,7 +295,8 @@ std::string error_of_plan(const std::function<void(Plan&)>& change, bool merged)
   Plan plan = merged ? small_merged_plan(network) : small_plan(network);
   change(plan);
   const TemporaryDirectory directory;
-  return data_error([&] { write_packed(directory / "p.spdnn", {.network = &network, .plan = &plan}); });
+  return testing::message_of<DataError>(
+      [&] { write_packed(directory / "p.spdnn", {.network = &network, .plan = &plan}); });
 }
 
 TEST(Packed, APlanWithMergeHasBoundsAndAPlanInOrder) {
@@ -353,24 +348,24 @@ TEST(Packed, APlansNumbersAreThoseOfItsNetwork) {
   Plan plan = small_plan(network);
   plan.provenance.given_edges = 4711;
   Bytes file({.network = &network, .plan = &plan});
-  EXPECT_EQ(data_error([&] { load_plan(file.open()); }),
+  EXPECT_EQ(testing::message_of<DataError>([&] { load_plan(file.open()); }),
             "f.spdnn: its plan is for 4711 edges, expected the network's 12");
   file.patch(offsetof(packed::Header, edges), Offset{4711});
   packed::seal(file.bytes);
-  EXPECT_EQ(data_error([&] { load_plan(file.open()); }), "no error");
-  EXPECT_EQ(data_error([&] { load_network(file.open(), {}); }),
+  EXPECT_EQ(testing::message_of<DataError>([&] { load_plan(file.open()); }), "no error");
+  EXPECT_EQ(testing::message_of<DataError>([&] { load_network(file.open(), {}); }),
             "f.spdnn: is corrupted: its header does not match the layers or edges of its network");
 
   plan = small_plan(network);
   plan.cap = 31.0;
   const Bytes capped({.network = &network, .plan = &plan});
-  EXPECT_EQ(data_error([&] { load_plan(capped.open()); }),
+  EXPECT_EQ(testing::message_of<DataError>([&] { load_plan(capped.open()); }),
             "f.spdnn: its plan has a different bias rule or cap from its network");
   plan = small_plan(network);
   plan.provenance.given_neurons[2] = 3;
   plan.expansion[1] = Array<Index>({kAlwaysZero, 0, 0});
   const Bytes wider({.network = &network, .plan = &plan});
-  EXPECT_EQ(data_error([&] { load_plan(wider.open()); }),
+  EXPECT_EQ(testing::message_of<DataError>([&] { load_plan(wider.open()); }),
             "f.spdnn: its plan has different numbers of neurons from its network");
 }
 
@@ -390,10 +385,12 @@ TEST(Packed, ContentsAreReadFromTheHeader) {
   write_packed_images(path, images);
   contents = packed_contents(path);
   EXPECT_TRUE(!contents.network && contents.images && !contents.plan);
-  EXPECT_EQ(data_error([&] { read_packed_network(path, {}); }), path.string() + ": holds no network");
-  EXPECT_EQ(data_error([&] { read_plan(path); }), path.string() + ": holds no plan");
+  EXPECT_EQ(testing::message_of<DataError>([&] { read_packed_network(path, {}); }),
+            path.string() + ": holds no network");
+  EXPECT_EQ(testing::message_of<DataError>([&] { read_plan(path); }), path.string() + ": holds no plan");
   write_packed_network(path, network);
-  EXPECT_EQ(data_error([&] { read_packed_images(path, {}, {}); }), path.string() + ": holds no images");
+  EXPECT_EQ(testing::message_of<DataError>([&] { read_packed_images(path, {}, {}); }),
+            path.string() + ": holds no images");
 }
 
 TEST(Packed, WhatTheCallerKnowsMustFit) {
@@ -401,7 +398,7 @@ TEST(Packed, WhatTheCallerKnowsMustFit) {
   const auto path = directory / "n.spdnn";
   write_packed_network(path, stored_network());
   const auto read = [&](std::vector<Index> neurons, std::optional<Index> layers) {
-    return data_error([&] { read_packed_network(path, {neurons, layers, {}}); });
+    return testing::message_of<DataError>([&] { read_packed_network(path, {neurons, layers, {}}); });
   };
   EXPECT_EQ(read({3, 4, 2, 3}, {}), "no error");
   EXPECT_EQ(read({3, 4, 2}, 2), "no error");
@@ -412,7 +409,9 @@ TEST(Packed, WhatTheCallerKnowsMustFit) {
   write_packed_images(path, small_bits());
   const Index neurons = small_bits().neurons();
   const Index images = small_bits().images();
-  const auto read_set = [&](Index of, Index count) { return data_error([&] { read_packed_images(path, of, count); }); };
+  const auto read_set = [&](Index of, Index count) {
+    return testing::message_of<DataError>([&] { read_packed_images(path, of, count); });
+  };
   EXPECT_EQ(read_set(neurons, images + 1), "no error");
   for (const Index other : {neurons - 1, neurons + 1})
     EXPECT_EQ(read_set(other, images),
@@ -448,7 +447,7 @@ TEST(Packed, EveryCutIsNoticed) {
   const Bytes file({.network = &network});
   EXPECT_NO_THROW(file.open());
   for (std::size_t size = 0; size < file.bytes.size(); ++size) {
-    const std::string error = data_error([&] { file.open(size); });
+    const std::string error = testing::message_of<DataError>([&] { file.open(size); });
     EXPECT_NE(error.find(size < 8 ? "f.spdnn: is " : "is cut short"), std::string::npos) << size << ": " << error;
   }
   Bytes longer = file;
@@ -493,7 +492,7 @@ TEST(Packed, ACapThatIsNoPositiveNumberIsRefused) {
   const auto error_of_cap = [&](double cap) {
     file.patch(record + offsetof(packed::ChainRecord, cap), cap);
     packed::seal(file.bytes);
-    return data_error([&] { load_network(file.open(), {}); });
+    return testing::message_of<DataError>([&] { load_network(file.open(), {}); });
   };
   EXPECT_EQ(error_of_cap(*network.cap), "no error");
   for (const double cap : {-1.0, std::numeric_limits<double>::infinity(), std::numeric_limits<double>::quiet_NaN()})
@@ -508,7 +507,7 @@ TEST(Packed, AValueOutsideThePaletteIsRefused) {
   for (std::uint32_t section = 0; section < opened.sections(); ++section)
     if (opened.entry(section).bytes == 100) file.patch(opened.entry(section).offset + 99, std::uint8_t{3});
   packed::seal(file.bytes);
-  EXPECT_EQ(data_error([&] { load_network(file.open(), {}); }),
+  EXPECT_EQ(testing::message_of<DataError>([&] { load_network(file.open(), {}); }),
             "f.spdnn: is corrupted: layer 1: a value outside the palette");
 }
 
@@ -533,11 +532,11 @@ TEST(Packed, OffsetsThatDescendBetweenTwoBlocksAreRefused) {
   Network network;
   network.layers.push_back({matrix_of(3, rows), {}});
   Bytes file({.network = &network});
-  EXPECT_EQ(data_error([&] { load_network(file.open(), {}); }), "no error");
+  EXPECT_EQ(testing::message_of<DataError>([&] { load_network(file.open(), {}); }), "no error");
   const std::uint64_t offsets = section_of(file, (rows.size() + 1) * sizeof(Offset));
   file.patch(offsets + (kOffsets - 1) * sizeof(Offset), Offset{1});  // 0 ... 0 1 | 0 0 ... 0 2
   packed::seal(file.bytes);
-  EXPECT_EQ(data_error([&] { load_network(file.open(), {}); }),
+  EXPECT_EQ(testing::message_of<DataError>([&] { load_network(file.open(), {}); }),
             "f.spdnn: is corrupted: layer 1: offsets descend or lead outside the matrix");
 }
 
@@ -549,14 +548,14 @@ TEST(Packed, ABitAfterTheLastNeuronIsRefusedInEveryBlock) {
   bits.words = Array<std::uint64_t>(std::vector<std::uint64_t>(std::size_t{3} * kImages, 3));
   const ImageSet images{bits};
   const Bytes sound({.images = &images});
-  EXPECT_EQ(data_error([&] { load_images(sound.open()); }), "no error");
+  EXPECT_EQ(testing::message_of<DataError>([&] { load_images(sound.open()); }), "no error");
   const std::uint64_t words = section_of(sound, std::uint64_t{3} * kImages * sizeof(std::uint64_t));
   constexpr Index kSecond = packed::kBlockBytes / sizeof(std::uint64_t) / 3;  // which the second block cuts
   for (const Index image : {Index{0}, kSecond - 1, kSecond, kSecond + 1, kImages - 1}) {
     Bytes file = sound;
     file.patch(words + (std::uint64_t{3} * image + 2) * sizeof(std::uint64_t), std::uint64_t{4});
     packed::seal(file.bytes);
-    EXPECT_EQ(data_error([&] { load_images(file.open()); }),
+    EXPECT_EQ(testing::message_of<DataError>([&] { load_images(file.open()); }),
               "f.spdnn: is corrupted: images: a neuron is outside 1..130")
         << image;
   }
@@ -568,14 +567,14 @@ TEST(Packed, AColumnAfterTheLastIsRefusedInNarrowAndWideMatrices) {
     Network network;
     network.layers.push_back({matrix_of(cols, {{0, 7, cols - 1}, {}}), {}});
     Bytes file({.network = &network});
-    EXPECT_EQ(data_error([&] { load_network(file.open(), {}); }), "no error");
+    EXPECT_EQ(testing::message_of<DataError>([&] { load_network(file.open(), {}); }), "no error");
     const std::uint64_t columns = section_of(file, 3 * (wide ? sizeof(Index) : sizeof(std::uint16_t)));
     if (wide)
       file.patch(columns + 2 * sizeof(Index), cols);
     else
       file.patch(columns + 2 * sizeof(std::uint16_t), static_cast<std::uint16_t>(cols));
     packed::seal(file.bytes);
-    EXPECT_EQ(data_error([&] { load_network(file.open(), {}); }),
+    EXPECT_EQ(testing::message_of<DataError>([&] { load_network(file.open(), {}); }),
               "f.spdnn: is corrupted: layer 1: a column is outside 1.." + std::to_string(cols));
   }
 }
@@ -585,7 +584,7 @@ TEST(Packed, ForeignFilesAreNamedAsSuch) {
   const auto path = directory / "f.spdnn";
   const auto error_of = [&](const std::string& content) {
     std::ofstream(path) << content;
-    return data_error([&] { packed_contents(path); });
+    return testing::message_of<DataError>([&] { packed_contents(path); });
   };
   EXPECT_EQ(error_of(""), path.string() + ": is empty; expected a packed spdnn file");
   EXPECT_EQ(error_of("1\t1\t0.0625\n"), path.string() + ": is not a packed spdnn file: its first bytes differ");
@@ -595,12 +594,14 @@ TEST(Packed, ForeignFilesAreNamedAsSuch) {
   Bytes file({.network = &network});
   Bytes changed = file;
   changed.bytes[sizeof(packed::Header)] ^= std::byte{1};
-  EXPECT_EQ(data_error([&] { changed.open(); }), "f.spdnn: is corrupted: the table's checksum differs");
+  EXPECT_EQ(testing::message_of<DataError>([&] { changed.open(); }),
+            "f.spdnn: is corrupted: the table's checksum differs");
   file.patch(offsetof(packed::Header, version), std::uint32_t{2});
   packed::seal(file.bytes);
-  EXPECT_EQ(data_error([&] { file.open(); }), "f.spdnn: has version 2 of the packed format; expected version 1");
+  EXPECT_EQ(testing::message_of<DataError>([&] { file.open(); }),
+            "f.spdnn: has version 2 of the packed format; expected version 1");
   file.patch(offsetof(packed::Header, byte_order), std::uint32_t{0x04030201});
-  EXPECT_NE(data_error([&] { file.open(); }).find("byte order"), std::string::npos);
+  EXPECT_NE(testing::message_of<DataError>([&] { file.open(); }).find("byte order"), std::string::npos);
 }
 
 TEST(Packed, WhatIsNoNetworkIsNotWritten) {
@@ -608,14 +609,14 @@ TEST(Packed, WhatIsNoNetworkIsNotWritten) {
   const auto path = directory / "n.spdnn";
   Network network = stored_network();
   network.layers[1].weights.values = Array<float>({0.5F, 1, 2, std::numeric_limits<float>::quiet_NaN()});
-  EXPECT_EQ(data_error([&] { write_packed_network(path, network); }),
+  EXPECT_EQ(testing::message_of<DataError>([&] { write_packed_network(path, network); }),
             path.string() + ": cannot write: layer 2: a value is not finite");
   Plan plan = small_plan(stored_network());
   plan.expansion[0] = Array<Index>({0, 1, 2, 3});
-  EXPECT_EQ(data_error([&] { write_packed(path, {.plan = &plan}); }),
+  EXPECT_EQ(testing::message_of<DataError>([&] { write_packed(path, {.plan = &plan}); }),
             path.string() + ": cannot write: layer 1: its expansion refers to neurons that are not stored");
   EXPECT_FALSE(std::filesystem::exists(path));
-  EXPECT_EQ(data_error([&] { write_packed_network("/dev/full", stored_network()); }),
+  EXPECT_EQ(testing::message_of<DataError>([&] { write_packed_network("/dev/full", stored_network()); }),
             "/dev/full: cannot write: No space left on device");
 }
 
