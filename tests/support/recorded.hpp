@@ -5,21 +5,20 @@
 #include <xxhash.h>
 
 #include <cstdint>
-#include <vector>
 
 namespace spdnn::testing {
 
-/// Adds activations, bit for bit and in order, to a digest that belongs to the running test. With
+/// Adds numbers, a layer's or a node's, bit for bit and in order to a digest that belongs to the running test. With
 /// `--gtest_output=json:FILE` it is kept there as the property `activations`, so that the files of two builds say
 /// whether these tests computed the same.
-inline void record(const std::vector<double>& activations) {
+void record(const auto& numbers) {
   static const ::testing::TestInfo* test = nullptr;
   static std::uint64_t digest = 0;
   const auto* const running = ::testing::UnitTest::GetInstance()->current_test_info();
   if (running == nullptr) return;
   if (running != test) digest = 0;
   test = running;
-  digest = XXH3_64bits_withSeed(activations.data(), activations.size() * sizeof(double), digest);
+  digest = XXH3_64bits_withSeed(numbers.data(), numbers.size() * sizeof(*numbers.data()), digest);
   ::testing::Test::RecordProperty("activations", fmt::format("{:016x}", digest));
 }
 
