@@ -36,10 +36,10 @@ bool has_official_layers(const NetworkStream& network) {
 }
 
 /// Layers of text files with the bias that they do not bring.
-class SettledLayers final : public LayerStream {
+class LayersWithBias final : public LayerStream {
  public:
   /// Without a bias, the layers must be of the official form, which has its own.
-  SettledLayers(std::shared_ptr<const LayerStream> given, const NetworkSpec& spec)
+  LayersWithBias(std::shared_ptr<const LayerStream> given, const NetworkSpec& spec)
       : LayerStream(given->shapes()), given_(std::move(given)), path_(spec.path), bias_(spec.bias) {}
 
   Layer read(Index k) const override {
@@ -127,8 +127,8 @@ std::optional<GivenStream> stream_if_too_large(const NetworkSpec& spec, std::siz
   }
   given.network = open_stream(spec);
   if (fits(given.network.bytes(), budget)) return std::nullopt;
-  NetworkFile settled{{}, true, true};
-  if (!spec.path.empty()) fill_in_parameters(spec, settled);
+  NetworkFile parameters{{}, true, true};
+  if (!spec.path.empty()) fill_in_parameters(spec, parameters);
   given.official = has_official_layers(given.network);
   return given;
 }
@@ -156,13 +156,13 @@ std::optional<TextToStream> stream_text_if_too_large(const NetworkSpec& spec, st
   if (!files) return std::nullopt;
   TextToStream text{{files->layers}, std::move(files->notes)};
   if (fits(text.network.bytes(), budget)) return std::nullopt;
-  NetworkFile settled{{}, true, false};
+  NetworkFile parameters{{}, true, false};
   if (files->has_bias)
-    fill_in_parameters(spec, settled);
+    fill_in_parameters(spec, parameters);
   else
-    text.network.layers = std::make_shared<const SettledLayers>(files->layers, spec);
-  text.network.bias_rule = spec.bias_rule.value_or(settled.network.bias_rule);
-  text.network.cap = spec.cap ? spec.cap->value : settled.network.cap;
+    text.network.layers = std::make_shared<const LayersWithBias>(files->layers, spec);
+  text.network.bias_rule = spec.bias_rule.value_or(parameters.network.bias_rule);
+  text.network.cap = spec.cap ? spec.cap->value : parameters.network.cap;
   return text;
 }
 

@@ -35,13 +35,13 @@ void check(const Plan& plan, const ImageSet& images) {
 /// Adds the outcome of the borderline images, which are run separately. None overflows, because merged plans run only
 /// if none can.
 void merge_borderline(Outcome& outcome, const Outcome& rerun) {
-  Outcome settled;
-  settled.alive.assign(outcome.alive.size(), 0);
-  settled.active.assign(outcome.active.size(), 0);
-  append_outcome(settled, rerun, 0);
-  for (Index& image : settled.categories) image = outcome.borderline[image];
-  settled.borderline.clear();
-  append_outcome(outcome, settled, 0);
+  Outcome added;
+  added.alive.assign(outcome.alive.size(), 0);
+  added.active.assign(outcome.active.size(), 0);
+  append_outcome(added, rerun, 0);
+  for (Index& image : added.categories) image = outcome.borderline[image];
+  added.borderline.clear();
+  append_outcome(outcome, added, 0);
   std::sort(outcome.categories.begin(), outcome.categories.end());
 }
 

@@ -43,8 +43,9 @@ class DeviceWork final : public LayerCompanion {
     to.work.shared = to.shared.copy(list.shared, stream);
   }
 
-  /// To be called once the source has been made.
-  void settle(bool resident) {
+  /// Called once the source has been made: uploads the work of resident layers, or makes room for that of streamed
+  /// ones.
+  void allocate(bool resident) {
     if (resident) {
       most_.pieces = all_.pieces;
       items_ = DeviceBuffer<WorkItem>(all_.items.size(), stream_);

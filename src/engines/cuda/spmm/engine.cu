@@ -44,7 +44,7 @@ class SpmmEngine final : public InspectableEngine {
         layers_(plan_, kFormat, options, stream_, &work_),
         rows_(plan_, options.may_overflow, stream_),
         many_warps_(std::size_t{128} * device_properties(options.device).multiProcessorCount) {
-    work_.settle(layers_.resident());
+    work_.allocate(layers_.resident());
   }
 
   void load(const ImageSet& images) override {
