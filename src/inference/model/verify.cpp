@@ -23,8 +23,7 @@ namespace spdnn {
 namespace {
 
 constexpr std::size_t kShownIds = 10;
-constexpr Index kMostReferenceImages =
-    16;  ///< images that the reference takes at a time, with a progress update after each
+constexpr Index kMostReferenceImages = 16;  ///< between two updates of the progress
 
 /// The images that the reference takes at a time.
 Index images_at_once(const Model& model, std::size_t host_memory) {
@@ -38,7 +37,7 @@ Index images_at_once(const Model& model, std::size_t host_memory) {
   return static_cast<Index>(std::clamp<std::size_t>(budget / std::max<std::size_t>(each, 1), 1, kMostReferenceImages));
 }
 
-/// One comparison of several, as images come.
+/// Compares logits with expected ones, image by image.
 class Comparer {
  public:
   /// `probabilities`: by element of an image; see probabilities_of().

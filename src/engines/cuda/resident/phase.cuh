@@ -16,8 +16,8 @@ struct Phase {
   Index first;
   Index last;
   Index images;
-  Index side;
-  Index epoch;
+  Index side;   ///< which of the batch's two buffers of rows it reads; it writes the other
+  Index epoch;  ///< number of the phase, from 1
   Index tiles;
   bool equal_shares;  ///< every block has its own share of the tiles; otherwise blocks take tiles from a queue
 };
@@ -109,7 +109,7 @@ struct Scratch {
   std::uint32_t retired;     ///< as in Tile
   Flags seen[2];             ///< by parity of the layer
   std::uint32_t candidates;  ///< one bit per row that may be a duplicate
-  std::uint32_t differing;   ///< of these, those that are none
+  std::uint32_t differing;   ///< candidates that turned out not to be one
   union {
     Index others[32];          ///< by row, the one that it may be equal to
     std::uint32_t hashes[32];  ///< of rows that leave

@@ -8,8 +8,8 @@
 
 namespace spdnn {
 
-/// The images of these ids, ascending, of a list that has been read before and found to be right. The source is at the
-/// list's first line. Memory: that of these images and of a round.
+/// The images of these ids, ascending, from a list that was read and checked before. The source is at the list's first
+/// line. Takes the memory of these images and of one round of the source.
 ImageSet read_some_images(TextSource& source, const EntryList& list, std::span<const Index> ids);
 
 }  // namespace spdnn

@@ -3,12 +3,14 @@
 #include <array>
 #include <map>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <variant>
 
 #include "io/models/budget.hpp"
 #include "io/models/onnx/read/constant.hpp"
 #include "io/models/onnx/read/tensor.hpp"
+#include "spdnn/error.hpp"
 #include "spdnn/model.hpp"
 
 namespace spdnn::onnx_reader {
