@@ -122,6 +122,26 @@ TEST(NodeImages, AreThoseOfAllRanksAndEachIsTakenOnceInEachRun) {
     }
 }
 
+TEST(NodeImages, OfWhichEachRankHasOneValueKeepTheirOwn) {
+  const auto images_of = [](float value) {
+    CsrMatrix rows = make_matrix(3, {{{0, 1.F}, {2, 1.F}}, {{1, 1.F}}});
+    rows.values = {};
+    rows.value = value;
+    return ImageSet{rows};
+  };
+  const auto work = [&](Communicator& rank) {
+    for (const float other : {2.0F, 5.0F}) {
+      const auto node = NodeImages::gather(rank, images_of(rank.is_root() ? 2.0F : other), {0, 0, 1, 1});
+      ASSERT_NE(node, nullptr);
+      const CsrMatrix all = node->images().to_csr();
+      EXPECT_EQ(all.uniform(), other == 2.0F);
+      for (Index image = 0; image < 4; ++image)
+        EXPECT_EQ(all.entry_value(all.offsets[image]), node->ids()[image] < 2 ? 2.0F : other);
+    }
+  };
+  for (const auto& thrown : testing::on_ranks(2, work)) EXPECT_EQ(thrown, nullptr);
+}
+
 /// How much each of three ranks takes of 3000 images, one `take` after another until it returns 0, if rank 1 goes on
 /// after its first only when the others are done.
 template <class Take>
