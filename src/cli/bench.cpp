@@ -1,5 +1,5 @@
-#include "cli/bench.hpp"
-
+#include "cli/command_form.hpp"
+#include "cli/commands.hpp"
 #include "spdnn/error.hpp"
 
 namespace spdnn::cli {

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "bench/layers_run.hpp"
-#include "cli/bench.hpp"
+#include "cli/commands.hpp"
 #include "cli/options.hpp"
 #include "cli/result_files.hpp"
 #include "core/text/comma_list.hpp"

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "bench/suite_run.hpp"
-#include "cli/bench.hpp"
+#include "cli/commands.hpp"
 #include "cli/result_files.hpp"
 #include "cli/suite_options.hpp"
 #include "core/system/exit_code.hpp"

@@ -37,8 +37,26 @@ std::vector<CommandForm> report_forms();
 std::vector<CommandForm> variants_forms();
 std::vector<CommandForm> help_forms();
 
+/// The parts of bench, and inspect for a model.
+int bench_layers(const Arguments& arguments);
+int bench_suite(const Arguments& arguments);
+int bench_scaling(const Arguments& arguments);
+int inspect_model(const Arguments& arguments);
+CommandForm bench_layers_form();
+CommandForm bench_suite_form();
+CommandForm bench_scaling_form();
+CommandForm inspect_model_form();
+
 std::span<const Command> commands();
 /// UsageError if the command is unknown.
 const Command& find_command(const std::string& name);
+
+/// A completion script for a shell, `bash` or `fish`: commands, options, and the values or files that options take.
+/// UsageError for other shells.
+std::string completion(const std::string& shell, std::span<const Command> commands);
+/// The man page of one command, spdnn-NAME(1), in the macros of man(7).
+std::string man_page(const Command& command);
+/// spdnn(1), which lists the commands and the exit codes.
+std::string man_page(std::span<const Command> commands);
 
 }  // namespace spdnn::cli

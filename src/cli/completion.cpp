@@ -1,5 +1,3 @@
-#include "cli/completion.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,6 +5,7 @@
 #include <vector>
 
 #include "cli/command_form.hpp"
+#include "cli/commands.hpp"
 #include "cli/options.hpp"
 #include "spdnn/error.hpp"
 

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include "cli/infer_model.hpp"
-#include "cli/network_form.hpp"
 #include "cli/specification.hpp"
 #include "core/system/system_failure.hpp"
 #include "core/text/message.hpp"

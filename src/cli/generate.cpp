@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "cli/infer_model.hpp"
-#include "cli/network_form.hpp"
 #include "cli/options.hpp"
+#include "cli/specification.hpp"
 #include "core/text/amounts.hpp"
 #include "core/text/comma_list.hpp"
 #include "data/model_families.hpp"

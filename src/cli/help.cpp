@@ -2,9 +2,8 @@
 
 #include <string>
 
-#include "cli/completion.hpp"
+#include "cli/commands.hpp"
 #include "cli/help_text.hpp"
-#include "cli/man_page.hpp"
 #include "cli/options.hpp"
 #include "spdnn/error.hpp"
 

@@ -4,8 +4,8 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "cli/commands.hpp"
 #include "cli/inspect_memory.hpp"
-#include "cli/inspect_model.hpp"
 #include "cli/result_files.hpp"
 #include "cli/specification.hpp"
 #include "core/text/json_text.hpp"

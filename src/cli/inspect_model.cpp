@@ -1,5 +1,3 @@
-#include "cli/inspect_model.hpp"
-
 #include <fmt/format.h>
 
 #include <cstdio>
@@ -7,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "cli/commands.hpp"
 #include "cli/ending.hpp"
 #include "cli/infer_model.hpp"
 #include "cli/result_files.hpp"

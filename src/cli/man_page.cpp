@@ -1,5 +1,3 @@
-#include "cli/man_page.hpp"
-
 #include <fmt/format.h>
 
 #include <array>
@@ -8,6 +6,7 @@
 #include <vector>
 
 #include "cli/command_form.hpp"
+#include "cli/commands.hpp"
 #include "cli/help_text.hpp"
 #include "core/system/build_info.hpp"
 #include "core/system/exit_code.hpp"

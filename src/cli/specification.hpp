@@ -1,8 +1,10 @@
 #pragma once
 
 #include <optional>
+#include <string>
 
 #include "cli/options.hpp"
+#include "spdnn/files.hpp"
 #include "spdnn/inference.hpp"
 
 namespace spdnn::cli {
@@ -34,6 +36,10 @@ void fill_sample(const po::variables_map& values, Truth& truth) {
 
 /// From --neurons, --layers, --bias, --bias-rule and --cap only.
 NetworkSpec network_parameters(const po::variables_map& values);
+/// The format of a network written to OUT: that of --form (tsv, tsv.gz, mtx, packed), or by default packed for a name
+/// that ends in .spdnn and a directory of TSV layers for others. UsageError if the two contradict each other, and for
+/// names that end like layer files: layers go into directories, so such a name is a mistake.
+Form network_form(const Path& out, const std::optional<std::string>& form);
 /// `auto` (empty), `cpu` or `cuda`; a missing option means `auto`.
 std::optional<Device> device_of(const po::variables_map& values, const char* option);
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "bench/child_run.hpp"
-#include "cli/bench.hpp"
+#include "cli/commands.hpp"
 #include "cli/specification.hpp"
 #include "core/text/comma_list.hpp"
 #include "data/official/problems.hpp"

@@ -7,7 +7,6 @@
 #include "fuzz/packed_editor.hpp"
 #include "io/packed/digests.hpp"
 #include "io/packed/file.hpp"
-#include "io/packed/network_digest.hpp"
 
 namespace {
 

@@ -5,8 +5,8 @@
 #include <array>
 #include <cmath>
 
-#include "cli/network_form.hpp"
 #include "cli/options.hpp"
+#include "cli/specification.hpp"
 #include "core/text/message.hpp"
 #include "core/types/plan.hpp"
 #include "data/generate.hpp"

@@ -12,7 +12,6 @@
 #include "inference/run/outcomes.hpp"
 #include "io/packed/digests.hpp"
 #include "io/packed/format.hpp"
-#include "io/packed/network_digest.hpp"
 
 namespace spdnn {
 

@@ -14,7 +14,6 @@
 #include "inference/model/run.hpp"
 #include "inference/model/run_report.hpp"
 #include "inference/model/runnable.hpp"
-#include "inference/model/verdict.hpp"
 #include "inference/model/verify.hpp"
 #include "inference/ranks/inference_on_ranks.hpp"
 #include "inference/ranks/inference_steps.hpp"

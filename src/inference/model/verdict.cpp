@@ -1,10 +1,9 @@
-#include "inference/model/verdict.hpp"
-
 #include <fmt/format.h>
 
 #include <string>
 
 #include "core/text/amounts.hpp"
+#include "inference/model/verify.hpp"
 
 namespace spdnn {
 

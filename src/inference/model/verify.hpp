@@ -37,4 +37,9 @@ LogitChecks check_logits(const Model& model, const Tensor& images, const Tensor&
 NodeCheck check_nodes(const ModelVariant& variant, const Model& model, const Tensor& images, Index count,
                       const Tensor& logits, ModelEngineOptions options, const ProgressCallback& progress);
 
+/// The verdict of all comparisons: failed if one failed, otherwise passed if a comparison of all images passed and no
+/// number may have overflowed. A sample proves nothing about the other images: as with networks, it fails or leaves the
+/// run unverified.
+Judgement verdict_of(const ModelReport& report);
+
 }  // namespace spdnn

@@ -108,7 +108,7 @@ NpzFile::Member NpzFile::member(const std::string& name) const {
       (found.comp_method != ZIP_CM_STORE && found.comp_method != ZIP_CM_DEFLATE))
     throw DataError(place + ": compressed by an unsupported method, expected an array that is stored or deflated");
   // Deflate codes at most 258 bytes in two bits.
-  constexpr zip_uint64_t kMostEach = 4 * 258;
+  constexpr zip_uint64_t kMostEach = zip_uint64_t{4} * 258;
   if (found.comp_size > archive_->bytes.size() || found.size / kMostEach > found.comp_size)
     throw DataError(
         fmt::format("{}: claims {} bytes, compressed to {}, which is impossible", place, found.size, found.comp_size));

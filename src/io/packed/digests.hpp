@@ -12,6 +12,15 @@ namespace spdnn {
 /// Identifies a network by an XXH3 hash of its shapes, indices, values, biases, rule and cap. Equal networks have equal
 /// digests, whatever files they came from. Takes one pass at memory speed.
 std::uint64_t network_digest(const Network& network);
+
+// Its parts, for a network that is not in memory as a whole: of the weights and of the biases of a layer, of the layer,
+// and of all layers.
+std::uint64_t weights_digest(const CsrMatrix& weights);
+std::uint64_t bias_digest(const Bias& bias, Index outputs);
+std::uint64_t layer_digest(const Layer& layer);
+std::uint64_t network_digest(BiasRule rule, const std::optional<double>& cap,
+                             const std::vector<std::uint64_t>& layer_digests);
+
 /// Identifies images of zeros and ones by an XXH3 hash of their number, their neurons and their contents. Equal images
 /// in equal order have equal digests, whatever their files and their form in memory. Empty if there are other values.
 /// Takes one pass at memory speed.

@@ -1,5 +1,3 @@
-#include "io/packed/network_digest.hpp"
-
 #include <xxhash.h>
 
 #include <algorithm>

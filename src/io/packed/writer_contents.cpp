@@ -8,7 +8,6 @@
 #include "core/threads/parallel.hpp"
 #include "core/types/progress.hpp"
 #include "io/packed/digests.hpp"
-#include "io/packed/network_digest.hpp"
 #include "io/packed/read_write.hpp"
 #include "io/packed/writer.hpp"
 

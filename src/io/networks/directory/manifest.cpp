@@ -13,7 +13,7 @@
 #include "core/threads/parallel.hpp"
 #include "io/files/directory_lock.hpp"
 #include "io/files/input_file.hpp"
-#include "io/packed/network_digest.hpp"
+#include "io/packed/digests.hpp"
 #include "spdnn/error.hpp"
 
 namespace spdnn {

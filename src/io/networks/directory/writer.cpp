@@ -13,7 +13,7 @@
 #include "io/networks/text/matrix_market.hpp"
 #include "io/networks/text/row_order.hpp"
 #include "io/networks/text/tsv_writer.hpp"
-#include "io/packed/network_digest.hpp"
+#include "io/packed/digests.hpp"
 #include "spdnn/error.hpp"
 
 namespace spdnn {

@@ -5,7 +5,6 @@
 
 #include "engines/model_engine.hpp"
 #include "inference/model/accuracy.hpp"
-#include "inference/model/verdict.hpp"
 #include "inference/model/verify.hpp"
 #include "model/graph/work.hpp"
 #include "model/oracle/evaluate.hpp"
