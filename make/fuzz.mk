@@ -5,7 +5,7 @@ FUZZ_SECONDS ?= 60
 FUZZ_CXX     ?= $(strip $(CCACHE) clang++)
 FUZZ_FLAGS   := -std=c++20 -D_GLIBCXX_ASSERTIONS -gline-tables-only -O1 -fopenmp -ffp-contract=off -Wall -fsanitize=address,undefined \
 	-fno-sanitize-recover=all -fno-omit-frame-pointer
-FUZZ_SOURCES := $(filter-out src/cli/%,$(HOST_SOURCES)) $(addprefix src/cli/,options.cpp network_form.cpp progress_bar.cpp)
+FUZZ_SOURCES := $(filter-out src/cli/%,$(HOST_SOURCES)) $(addprefix src/cli/,options.cpp progress_bar.cpp specification.cpp)
 FUZZ_SOURCES += $(filter-out %_fuzzer.cpp,$(wildcard tests/fuzz/*.cpp))
 FUZZ_LIBRARY := $(FUZZ_OUT)/libspdnn.a
 
