@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 // The plain C interface between spdnn and MPI: each MPI library's compiler wrapper compiles src/cluster/mpi_plugin.cpp

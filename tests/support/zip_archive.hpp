@@ -39,8 +39,12 @@ inline std::string zip_archive(const std::vector<std::pair<std::string, std::str
     const std::string facts = number(20, 2) + number(0, 2) + number(deflated ? 8 : 0, 2) + number(0, 2) +
                               number(0x21, 2) + number(checksum, 4) + number(data.size(), 4) +
                               number(content.size(), 4) + number(name.size(), 2) + number(0, 2);
-    directory += "PK\1\2" + number(20, 2) + facts + std::string(10, '\0') + number(archive.size(), 4) + name;
-    archive += "PK\3\4" + facts + name + data;
+    directory.append("PK\1\2" + number(20, 2))
+        .append(facts)
+        .append(10, '\0')
+        .append(number(archive.size(), 4))
+        .append(name);
+    archive.append("PK\3\4").append(facts).append(name).append(data);
   }
   const std::string end = "PK\5\6" + number(0, 4) + number(files.size(), 2) + number(files.size(), 2) +
                           number(directory.size(), 4) + number(archive.size(), 4) + number(0, 2);

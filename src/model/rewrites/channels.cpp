@@ -1,6 +1,7 @@
 #include "model/rewrites/channels.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 namespace spdnn {

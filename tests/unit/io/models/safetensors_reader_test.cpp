@@ -65,16 +65,16 @@ class Safetensors : public ::testing::Test {
     return read_safetensors(written(directory_ / "model.safetensors", container(header + "}", numbers)));
   }
   void refuses_architecture(const std::string& architecture, std::string_view part,
-                            const std::vector<Weight>& weights = kFilters) const {
+                            const std::vector<Weight>& weights = small_filters) const {
     expect_refused(directory_ / "architecture.json", part, [&] { model(architecture, weights); });
   }
   static std::string around(const std::string& node, const std::string& shape = R"(["N",2,4,4])") {
     return R"({"input_shape":)" + shape + R"(,"nodes":[)" + node + "]}";
   }
 
-  static inline const std::vector<Weight> kFilters{{"c.weight", "[2,2,1,1]", {1, 0, -0.0F, 2}},
-                                                   {"c.bias", "[2]", {3, 4}}};
-  static inline const std::string kConvolution =
+  static inline const std::vector<Weight> small_filters{{"c.weight", "[2,2,1,1]", {1, 0, -0.0F, 2}},
+                                                        {"c.bias", "[2]", {3, 4}}};
+  static inline const std::string small_convolution =
       R"({"op":"conv","name":"c","inputs":["input"],"cin":2,"cout":2,"kernel":1})";
   TemporaryDirectory directory_;
 };
@@ -186,7 +186,7 @@ TEST_F(Safetensors, WhatIsNoFileIsRefused) {
 }
 
 TEST_F(Safetensors, ConvolutionKeepsItsNonzeros) {
-  const Model read = model(around(kConvolution), kFilters);
+  const Model read = model(around(small_convolution), small_filters);
   read.validate();
   const auto& convolution = std::get<Convolution>(read.nodes.at(0).operation);
   EXPECT_EQ(convolution.weights->entries(), 2U) << "zeros of either sign are no entries";
@@ -271,7 +271,7 @@ TEST_F(Safetensors, ArchitecturesThatAreNotSoundAreRefused) {
   refuses_architecture(R"({"input_shape":["N",2,4,4],"nodes":[],"optimiser":1})",
                        "field 'optimiser' is not understood");
   for (const char* shape : {R"([2,"N",4,4])", "[1]", "[1,0]", "[1,2,3,4,5]", "4", "[1,-4]", "[1,2.5]"})
-    refuses_architecture(around(kConvolution, shape), "expected a list such as");
+    refuses_architecture(around(small_convolution, shape), "expected a list such as");
   refuses_architecture(R"({"input_shape":["N",2,4,4],"nodes":[]})", "expected a list of nodes");
   refuses_architecture(around("3"), "node 1: 3, expected an object");
   refuses_architecture(around('"' + std::string(100, 'x') + '"'),
@@ -289,11 +289,11 @@ TEST_F(Safetensors, ArchitecturesThatAreNotSoundAreRefused) {
   refuses_architecture(around(R"({"op":"relu","name":"r","inputs":["input"],"slope":1})"),
                        "field 'slope' is not understood for op 'relu'");
   refuses_architecture(around(R"({"op":"relu","name":"r","inputs":["input","input"]})"), "node 1 'r': takes 1 input");
-  refuses_architecture(R"({"input_shape":["N",2,4,4],"output":"input","nodes":[)" + kConvolution + "]}",
+  refuses_architecture(R"({"input_shape":["N",2,4,4],"output":"input","nodes":[)" + small_convolution + "]}",
                        "output 'input' is not the name of a node");
-  refuses_architecture(R"({"input_shape":["N",2,4,4],"classes":7,"nodes":[)" + kConvolution + "]}",
+  refuses_architecture(R"({"input_shape":["N",2,4,4],"classes":7,"nodes":[)" + small_convolution + "]}",
                        "classes 7, but the output is N x 2 x 4 x 4");
-  refuses_architecture(R"({"input_shape":["N",2,4,4],"bn_epsilon":0,"nodes":[)" + kConvolution + "]}",
+  refuses_architecture(R"({"input_shape":["N",2,4,4],"bn_epsilon":0,"nodes":[)" + small_convolution + "]}",
                        "bn_epsilon 0, expected");
 }
 
@@ -339,8 +339,8 @@ TEST_F(Safetensors, NodesThatDoNotFitTheirWeightsAreRefused) {
                        "model.safetensors is 2 x 2 x 1 x 1, expected 2 x 2 x 3 x 3");
   refuses_architecture(convolution(R"("cin":2147483647,"cout":2147483647,"kernel":2147483647)"),
                        "expected 2147483647 x");
-  refuses_architecture(convolution(R"("cin":2,"cout":2,"kernel":1)"), "has no tensor 'c.bias'", {kFilters[0]});
-  refuses_architecture(around(kConvolution, R"(["N",3,4,4])"), "node 1 'c': filters of 2 channels do not fit");
+  refuses_architecture(convolution(R"("cin":2,"cout":2,"kernel":1)"), "has no tensor 'c.bias'", {small_filters[0]});
+  refuses_architecture(around(small_convolution, R"(["N",3,4,4])"), "node 1 'c': filters of 2 channels do not fit");
   refuses_architecture(around(R"({"op":"bn","name":"b","inputs":["input"],"channels":1})"), "is not positive",
                        {{"b.weight", "[1]", {1}},
                         {"b.bias", "[1]", {1}},
