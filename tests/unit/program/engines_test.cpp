@@ -151,6 +151,9 @@ std::vector<ModelCase> operations_battery() {
   add("pad", Pad{{0, 1, 2, 0}, {0, 0, 1, 3}, -0.5F});
   add("crop", Pad{{0, -1, 0, -2}, {0, 0, -3, -1}, -0.5F});
   add("pad_and_crop", Pad{{0, 0, -2, 1}, {0, 1, 1, -3}, -0.5F});
+  add("pad_column", Pad{{0, 1, 0, 0}, {0, 0, 1, 0}, -0.5F}, {kBatchExtent, 7, 9, 1});
+  add("crop_to_a_column", Pad{{0, 0, 0, -3}, {0, 1, 0, -4}, -0.5F});
+  add("transpose_column", Transpose{{0, 2, 3, 1}}, {kBatchExtent, 7, 9, 1});
   for (const auto kind : {Resize::Kind::nearest, Resize::Kind::linear})
     for (const auto place : {Resize::Place::half_pixel, Resize::Place::align_corners, Resize::Place::asymmetric})
       for (const auto& size : {std::array<Extent, 2>{18, 24}, std::array<Extent, 2>{5, 11}}) {

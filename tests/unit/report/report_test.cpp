@@ -1,11 +1,13 @@
 #include "spdnn/report.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "report/run_line.hpp"
 #include "spdnn/model_report.hpp"
 
 namespace spdnn {
@@ -357,6 +359,83 @@ near tie         image 3: class 1, expected 0; rounding decides between them
 nodes            each of 3 against fp64 of its own inputs, 2 images: largest deviation 0.5 of the bound, at node 2; its logits differ from the run's by at most 0.125
 verdict          FAILED (against a file)
 )");
+}
+
+TEST(Report, OfANetworkIsReadBackAsItWasWritten) {
+  Report report = full_report();
+  report.cap = 32;
+  report.machine = {"h", "C", "D", "550", "12.2"};
+  report.outcome.alive = {7};
+  report.outcome.active = {-1};
+  report.verdict.checks = {"a list"};
+  ResultLines lines;
+  read_result_lines("f", to_json(report), lines);
+  const RunLine& run = lines.runs.at(0);
+  EXPECT_EQ(run.neurons, "4");
+  EXPECT_EQ(run.width, 4U);
+  EXPECT_EQ(run.widths, std::vector<std::uint64_t>{4});
+  EXPECT_EQ(run.layers, 1U);
+  EXPECT_EQ(run.images, 10U);
+  EXPECT_EQ(run.empty_images, 2U);
+  EXPECT_EQ(run.edges, report.edges);
+  EXPECT_EQ(run.bias, "-0.5");
+  EXPECT_EQ(run.cap, "32");
+  EXPECT_EQ(run.variant, "v");
+  EXPECT_EQ(run.passes, "merge");
+  EXPECT_EQ(run.precision, "fp16");
+  EXPECT_EQ(run.trials, 3);
+  EXPECT_EQ(run.parts, 2);
+  EXPECT_EQ(run.ranks, 2);
+  EXPECT_EQ(run.batch, 5U);
+  EXPECT_TRUE(run.streamed);
+  EXPECT_FALSE(run.official_images);
+  EXPECT_EQ(run.infer.median, 32);
+  EXPECT_EQ(run.total, 320);
+  std::string phases;
+  for (const auto& [name, seconds] : run.phases) phases += fmt::format("{} {}|", name, seconds);
+  EXPECT_EQ(phases,
+            "load 0.5|join 0.125|read 1|plan 2|start took 8|start waited 4|share 0.0625|upload 8|upload_images 5|"
+            "warm_up 0.25|checkpoint 0.03125|gather 64|write 128|other 16.03125|");
+  EXPECT_EQ(run.computed_edges, report.computed_edges);
+  EXPECT_EQ(run.rate_with_setup, report.rate_with_setup());
+  EXPECT_EQ(run.rate_end_to_end, report.rate_end_to_end());
+  EXPECT_EQ(run.status, "FAILED");
+  EXPECT_EQ(run.against, "a list");
+  EXPECT_EQ(run.checks, report.verdict.checks);
+  EXPECT_EQ(run.categories, 3U);
+  EXPECT_EQ(run.alive, std::vector<std::uint64_t>{7});
+  EXPECT_EQ(run.active, std::vector<std::optional<std::uint64_t>>{std::nullopt});
+  EXPECT_EQ(run.device_state->sm_clock_mhz->median, 1200);
+  EXPECT_EQ(run.device_state->joules_per_trial, 2.5);
+  EXPECT_EQ(run.origin.host + run.origin.cpu + run.origin.device + run.origin.driver + run.origin.cuda, "hCD55012.2");
+  EXPECT_EQ(run.origin.threads, 4U);
+}
+
+TEST(Report, OfAModelIsReadBackAsItWasWritten) {
+  ModelReport report = full_model_report();
+  report.expected->images = 7;
+  report.accuracy->at_least.reset();
+  ResultLines lines;
+  read_result_lines("f", to_json(report), lines);
+  const ModelLine& run = lines.models.at(0);
+  EXPECT_EQ(run.model, "m.onnx");
+  EXPECT_EQ(run.variant, "v");
+  EXPECT_EQ(run.precision, "fp16");
+  EXPECT_EQ(run.status, "FAILED");
+  EXPECT_EQ(run.images, 8U);
+  EXPECT_EQ(run.batch, 5U);
+  EXPECT_EQ(run.weights, 100U);
+  EXPECT_EQ(run.nonzeros, 25U);
+  EXPECT_EQ(run.infer.median, 32);
+  EXPECT_EQ(run.images_per_second, 0.25);
+  EXPECT_EQ(run.dense, 2e12);
+  EXPECT_EQ(run.sparse, 5e11);
+  EXPECT_EQ(run.accuracy, 0.75);
+  EXPECT_EQ(run.largest_ratio, 1.5);
+  EXPECT_EQ(run.sample, 7U);
+  ASSERT_EQ(run.profile.size(), 2U);
+  EXPECT_EQ(run.profile[1].name + run.profile[1].operation, "mpool");
+  EXPECT_EQ(run.profile[1].seconds, 3);
 }
 
 TEST(Report, RoundingMakesNoNegativeRest) {
