@@ -9,6 +9,7 @@
 #include "inference/run/load.hpp"
 #include "io/files/path_kind.hpp"
 #include "io/models/model_file.hpp"
+#include "io/models/onnx/writer.hpp"
 #include "io/models/packed/writer.hpp"
 #include "io/networks/directory/layer_names.hpp"
 #include "io/networks/outputs.hpp"
@@ -30,11 +31,14 @@ CommandForm convert_form() {
       ("layers", takes("L"), "take only the first L layers")                                         //
       ("bias", takes("B"), "bias of a network without one that is not of official form")             //
       ("bias-rule", takes("non-zeros|everywhere"),
-       "where the bias is added; default: non-zeros, as in the challenge")                                   //
-      ("cap", takes("Y"), "upper bound of activations, or none; default 32")                                 //
-      ("allow-missing-newline", "accept text layers and biases whose last line has no newline")              //
-      ("images", takes("N"), "number of images, if the last ones are empty")                                 //
-      ("form", takes("tsv|tsv.gz|mtx|packed"), "format of a network in OUT; default tsv")                    //
+       "where the bias is added; default: non-zeros, as in the challenge")                       //
+      ("cap", takes("Y"), "upper bound of activations, or none; default 32")                     //
+      ("allow-missing-newline", "accept text layers and biases whose last line has no newline")  //
+      ("images", takes("N"), "number of images, if the last ones are empty")                     //
+      ("form", takes("tsv|tsv.gz|mtx|packed"), "format of a network in OUT; default tsv")        //
+      ("weights", takes("dense|sparse"),
+       "of a model OUT.onnx; sparse: without their zeros, if that takes fewer bytes, for the few programs that read "
+       "sparse initializers; default: dense")                                                                //
       ("plan", takes("PASSES"), "store a plan for these passes with a packed network: all, dead or a list")  //
       ("plan-device", takes("auto|cpu|cuda"), "device that finds twins for --plan; auto is cpu")             //
       ("program", takes("VARIANT|auto"),
@@ -134,7 +138,12 @@ void convert_model(const Path& in, const Path& out, const po::variables_map& val
   } else {
     refuse(values, {"batch", "threads"}, "a model that is stored without --program");
   }
-  write_model(out, model);
+  const auto weights = text_of(values, "weights");
+  if (weights && out.extension() != ".onnx") throw UsageError("--weights: only .onnx has forms to choose from");
+  if (weights && parse_word<bool>("weights", *weights, {{"dense", false}, {"sparse", true}}))
+    write_sparse_onnx(out, model);
+  else
+    write_model(out, model);
 }
 
 void convert_network(const Path& in, const Path& out, const po::variables_map& values) {
@@ -193,7 +202,7 @@ int convert(const Arguments& arguments) {
     convert_model(in, out, values);
     return 0;
   }
-  refuse(values, {"shape", "program", "batch", "threads"}, "networks and images");
+  refuse(values, {"shape", "program", "batch", "threads", "weights"}, "networks and images");
   if (kind == Kind::network)
     convert_network(in, out, values);
   else

@@ -16,6 +16,7 @@
 #include "core/types/share_of_zeros.hpp"
 #include "inference/model/inspect.hpp"
 #include "io/models/model_file.hpp"
+#include "io/models/onnx/writer.hpp"
 #include "io/networks/outputs.hpp"
 #include "report/model/document.hpp"
 #include "report/render/html/html.hpp"
@@ -82,6 +83,8 @@ void print_view(std::FILE* out, const ModelView& view) {
   for (const FormBytes& form : bytes_by_form(view.model))
     fmt::print(out, "weights   {:<26} {} of {}\n", form.form, megabytes(form.bytes),
                counted(form.nodes, "node", "nodes"));
+  const OnnxBytes onnx = onnx_bytes(view.model);
+  fmt::print(out, "as .onnx  weights dense {}, sparse {}\n", megabytes(onnx.dense), megabytes(onnx.sparse));
   for (const VariantAnswer& answer : view.answers) {
     fmt::print(out, "variant   {:<16} {}\n", answer.name,
                answer.why_not.empty() ? fmt::format("supports it; {} for {} at a time", megabytes(answer.bytes),
@@ -118,6 +121,7 @@ Json model_json(const ModelView& view) {
                      {"row_nonzeros", {{"min", work.least}, {"mean", work.mean()}, {"max", work.most}}},
                      {"multiply_adds", {{"dense", work.dense()}, {"sparse", work.sparse()}}}});
   }
+  const OnnxBytes onnx = onnx_bytes(view.model);
   Json forms = Json::array();
   for (const FormBytes& form : bytes_by_form(view.model))
     forms.push_back({{"form", form.form}, {"nodes", form.nodes}, {"bytes", form.bytes}});
@@ -139,6 +143,7 @@ Json model_json(const ModelView& view) {
           {"multiply_adds", {{"dense", view.total.dense}, {"sparse", view.total.sparse}}},
           {"bytes", bytes_of(view.model)},
           {"weight_forms", forms},
+          {"onnx_bytes", {{"dense", onnx.dense}, {"sparse", onnx.sparse}}},
           {"batch", view.batch},
           {"variants", variants},
           {"would_run", json_or_null(view.would_run)},

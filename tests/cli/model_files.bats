@@ -73,6 +73,22 @@ refused() {
   [ "$found" = yes ]
 }
 
+@test "convert: --weights sparse leaves zeros out, for the same results and fewer bytes, and inspect shows how many" {
+  "$SPDNN" generate model --family lenet5 --sparsity 0.95 --out dense.onnx
+  "$SPDNN" convert dense.onnx sparse.onnx --weights sparse
+  for model in dense.onnx sparse.onnx; do
+    "$SPDNN" generate tensors --shape 3,1,28,28 --out i.npy
+    "$SPDNN" infer --model $model --inputs i.npy --logits $model.npy --progress never >/dev/null
+    "$SPDNN" inspect $model --json $model.json >/dev/null
+  done
+  cmp dense.onnx.npy sparse.onnx.npy
+  "$SPDNN" convert sparse.onnx again.onnx
+  cmp dense.onnx again.onnx
+  jq -e --argjson dense "$(stat -c %s dense.onnx)" --argjson sparse "$(stat -c %s sparse.onnx)" \
+    '.onnx_bytes | .sparse * 4 < .dense and .dense < $dense and $dense < .dense + 10000 and .sparse < $sparse and $sparse < .sparse + 10000' \
+    sparse.onnx.json
+}
+
 @test "convert: what is no model's form, would overwrite, or does not go with a model is refused" {
   mkdir out
   "$SPDNN" convert model.safetensors out/m.safetensors
@@ -80,6 +96,8 @@ refused() {
   refused 2 "spdnn: OUT: *none/tsv*" convert model.safetensors none/tsv
   refused 2 "spdnn: OUT *" convert model.safetensors model.safetensors
   refused 2 "spdnn: *architecture*" convert model.safetensors ./other.safetensors
+  refused 2 "spdnn: --weights: only .onnx*" convert model.safetensors none/m.spdnn --weights sparse
+  refused 2 "spdnn: --weights: 'csr' is neither dense nor sparse*" convert model.safetensors none/m.onnx --weights csr
   refused 2 "spdnn: --neurons*" convert model.safetensors none/m.spdnn --neurons 4
   refused 2 "spdnn: OUT: *" convert images.npy none/m.safetensors
   refused 3 "spdnn: absent.onnx: *" convert absent.onnx none/m.spdnn

@@ -64,7 +64,7 @@ def check(program, peer, graph, folder):
     numpy.save(images, graph.make_input())
     peer.load(given, images)
     expected = peer.outputs()
-    report, logits = folder / "report.json", folder / "logits.npy"
+    report, logits, again = folder / "report.json", folder / "logits.npy", folder / "again.npy"
     run_program(program, "infer", "--model", given, "--inputs", images, "--verify", "all", "--logits", logits, "--json",
                 report, "--progress", "never", "--threads", "1")
     require_near(numpy.load(logits), expected, "spdnn and onnxruntime")
@@ -73,6 +73,11 @@ def check(program, peer, graph, folder):
         raise Differs(f"the verdict is {verdict}")
     run_program(program, "convert", given, written)
     require_near(outputs_of_written(peer, written, images), expected, "the file written and the one given, in onnxruntime")
+    run_program(program, "convert", given, written, "--weights", "sparse")
+    require_near(outputs_of_written(peer, written, images), expected, "sparse initializers and dense ones, in onnxruntime")
+    run_program(program, "infer", "--model", written, "--inputs", images, "--logits", again, "--progress", "never",
+                "--threads", "1")
+    require_near(numpy.load(again), expected, "sparse initializers in spdnn, and onnxruntime")
 
 
 def outputs_of_written(peer, written, images):

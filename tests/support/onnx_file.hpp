@@ -47,6 +47,31 @@ struct File {
         .set_raw_data(std::string(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float)));
     return *this;
   }
+  /// The same without its zeros, the places as one number each or as one for each axis.
+  File& sparse_floats(const std::string& name, const std::vector<std::int64_t>& shape, const std::vector<float>& values,
+                      bool by_axis) {
+    onnx::SparseTensorProto& sparse = *graph().add_sparse_initializer();
+    for (const std::int64_t extent : shape) sparse.add_dims(extent);
+    sparse.mutable_values()->set_name(name);
+    sparse.mutable_values()->set_data_type(onnx::TensorProto::FLOAT);
+    sparse.mutable_indices()->set_data_type(onnx::TensorProto::INT64);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      if (values[i] == 0) continue;
+      sparse.mutable_values()->add_float_data(values[i]);
+      auto row = static_cast<std::int64_t>(values.size());
+      for (std::size_t axis = 0; by_axis && axis < shape.size(); ++axis) {
+        const std::int64_t within = static_cast<std::int64_t>(i) % row;
+        row /= shape[axis];
+        sparse.mutable_indices()->add_int64_data(within / row);
+      }
+      if (!by_axis) sparse.mutable_indices()->add_int64_data(static_cast<std::int64_t>(i));
+    }
+    const auto count = sparse.values().float_data_size();
+    sparse.mutable_values()->add_dims(count);
+    sparse.mutable_indices()->add_dims(count);
+    if (by_axis) sparse.mutable_indices()->add_dims(static_cast<std::int64_t>(shape.size()));
+    return *this;
+  }
   File& integers(const std::string& name, const std::vector<std::int64_t>& values) {
     onnx::TensorProto& list = tensor(name, {static_cast<std::int64_t>(values.size())}, onnx::TensorProto::INT64);
     for (const std::int64_t value : values) list.add_int64_data(value);

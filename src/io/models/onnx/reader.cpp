@@ -222,9 +222,12 @@ std::set<std::string> names_read(const onnx::GraphProto& graph) {
 /// The names of initializers; those of the other inputs are added to `inputs`.
 std::set<std::string> names_given(const onnx::GraphProto& proto, const InputFile& file, std::set<std::string>& inputs) {
   std::set<std::string> initializers;
-  for (const onnx::TensorProto& tensor : proto.initializer())
-    if (tensor.name().empty() || !initializers.insert(tensor.name()).second)
-      fail(file, fmt::format("initializer '{}' has an empty or repeated name", tensor.name()));
+  const auto add = [&](const std::string& name) {
+    if (name.empty() || !initializers.insert(name).second)
+      fail(file, fmt::format("initializer '{}' has an empty or repeated name", name));
+  };
+  for (const onnx::TensorProto& tensor : proto.initializer()) add(tensor.name());
+  for (const onnx::SparseTensorProto& tensor : proto.sparse_initializer()) add(tensor.values().name());
   for (const onnx::ValueInfoProto& input : proto.input()) {
     if (initializers.contains(input.name())) continue;  // before IR version 4, initializers are also listed as inputs
     if (input.name().empty() || !inputs.insert(input.name()).second)
@@ -236,11 +239,11 @@ std::set<std::string> names_given(const onnx::GraphProto& proto, const InputFile
 /// Reads the initializers that are used, and the inputs.
 void read_given(Graph& graph, const onnx::GraphProto& proto, const InputFile& file, const std::set<std::string>& used,
                 const std::set<std::string>& inputs, const std::optional<Shape>& shape) {
-  if (proto.sparse_initializer_size() > 0)
-    fail(file, "sparse initializers are not supported; use dense ones, whose zeros are dropped when they are read");
-  for (const onnx::TensorProto& tensor : proto.initializer())
-    if (used.contains(tensor.name()))
-      graph.set(tensor.name(), graph.tensors().read(tensor, fmt::format("initializer '{}'", tensor.name())));
+  const auto read = [&](const auto& tensor, const std::string& name) {
+    if (used.contains(name)) graph.set(name, graph.tensors().read(tensor, fmt::format("initializer '{}'", name)));
+  };
+  for (const onnx::TensorProto& tensor : proto.initializer()) read(tensor, tensor.name());
+  for (const onnx::SparseTensorProto& tensor : proto.sparse_initializer()) read(tensor, tensor.values().name());
   if (shape && inputs.size() != 1)
     throw UsageError("shape", fmt::format("a shape can be given only for a single input, and the model has {} inputs",
                                           inputs.size()));

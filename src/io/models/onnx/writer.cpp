@@ -1,5 +1,6 @@
 #include "io/models/onnx/writer.hpp"
 
+#include <algorithm>
 #include <exception>
 #include <span>
 
@@ -35,14 +36,12 @@ class FileStream final : public google::protobuf::io::CopyingOutputStream {
   std::exception_ptr failure_;
 };
 
-}  // namespace
-
-void write_onnx(const std::filesystem::path& path, const Model& model) {
+void write_as(const std::filesystem::path& path, const Model& model, bool sparse) {
   constexpr int kPiece = 1 << 20U;
   constexpr std::int64_t kIr = 8;
   constexpr std::int64_t kIrOfSet19 = 9;
   onnx::ModelProto proto;
-  onnx_writer::GraphWriter graph(model, path.string(), *proto.mutable_graph());
+  onnx_writer::GraphWriter graph(model, path.string(), *proto.mutable_graph(), sparse);
   graph.write();
   proto.set_ir_version(graph.opset() < 19 ? kIr : kIrOfSet19);
   proto.set_producer_name("spdnn");
@@ -62,6 +61,23 @@ void write_onnx(const std::filesystem::path& path, const Model& model) {
   stream.rethrow();
   if (!written) graph.fail("protobuf cannot write it");
   file.commit();
+}
+
+}  // namespace
+
+void write_onnx(const std::filesystem::path& path, const Model& model) { write_as(path, model, false); }
+void write_sparse_onnx(const std::filesystem::path& path, const Model& model) { write_as(path, model, true); }
+
+OnnxBytes onnx_bytes(const Model& model) {
+  OnnxBytes bytes;
+  for (const Node& node : model.nodes) {
+    const CsrMatrix* const matrix = matrix_or_null(node.operation);
+    if (matrix == nullptr) continue;
+    const std::size_t dense = onnx_writer::dense_bytes(*matrix);
+    bytes.dense += dense;
+    bytes.sparse += std::min(dense, onnx_writer::sparse_bytes(*matrix));
+  }
+  return bytes;
 }
 
 }  // namespace spdnn

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
 
 #include "spdnn/model.hpp"
@@ -12,5 +13,15 @@ namespace spdnn {
 /// constants are folded. All numbers are fp32, zeros included. DataError if they exceed the 2 GiB of a protobuf file,
 /// or if an operation has no ONNX operator.
 void write_onnx(const std::filesystem::path& path, const Model& model);
+/// The same with the weights of convolutions and linear nodes as sparse initializers, without their zeros, where these
+/// take fewer bytes. Few programs read them.
+void write_sparse_onnx(const std::filesystem::path& path, const Model& model);
+
+/// Bytes of the weights of convolutions and linear nodes in either file.
+struct OnnxBytes {
+  std::size_t dense = 0;
+  std::size_t sparse = 0;
+};
+OnnxBytes onnx_bytes(const Model& model);
 
 }  // namespace spdnn

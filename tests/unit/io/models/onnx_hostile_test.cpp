@@ -193,6 +193,43 @@ TEST(OnnxHostile, GraphsThatAreNoneAreRefused) {
   EXPECT_EQ(of([](File& file) { file.node("Relu", {""}, "y"); }), "net.onnx: node 'y' (Relu): input 1 is missing");
 }
 
+TEST(OnnxHostile, SparseInitializersThatLieAreRefused) {
+  const auto of = [](auto change, bool by_axis = false) {
+    File file;
+    file.input("x", {-1, 2}).output("y").sparse_floats("w", {2, 3}, {1, 2, 0, 0, 0, 3}, by_axis);
+    file.node("MatMul", {"x", "w"}, "y");
+    change(*file.graph().mutable_sparse_initializer(0));
+    return refusal(file);
+  };
+  const std::string what = "net.onnx: initializer 'w': ";
+  using Sparse = onnx::SparseTensorProto;
+  for (const std::int64_t place : {-1, 6})
+    EXPECT_EQ(of([&](Sparse& w) { w.mutable_indices()->set_int64_data(2, place); }),
+              what + "the index of its value 2 lies outside 2 x 3");
+  EXPECT_EQ(of([](Sparse& w) { w.mutable_indices()->set_int64_data(1, 3); }, true),
+            what + "the index of its value 0 lies outside 2 x 3");
+  EXPECT_EQ(of([](Sparse& w) { w.mutable_indices()->set_int64_data(1, 0); }),
+            what + "its indices do not ascend at value 1");
+  EXPECT_EQ(of([](Sparse& w) { w.mutable_indices()->set_int64_data(3, 0); }, true),
+            what + "its indices do not ascend at value 1");
+  EXPECT_EQ(of([](Sparse& w) { w.set_dims(0, 0); }), what + "0 x 3: empty tensors are not supported");
+  EXPECT_EQ(of([](Sparse& w) { w.set_dims(0, -2); }), what + "an axis of length -2");
+  EXPECT_EQ(of([](Sparse& w) { w.mutable_values()->set_data_type(onnx::TensorProto::STRING); }),
+            what.substr(0, what.size() - 2) +
+                ": values: STRING is not supported: expected FLOAT, DOUBLE, FLOAT16, BFLOAT16, INT64, INT32 or BOOL");
+  EXPECT_EQ(of([](Sparse& w) {
+              w.mutable_values()->add_float_data(4);
+              w.mutable_values()->set_dims(0, 4);
+            }),
+            what + "4 values and 3 indices");
+  EXPECT_EQ(of([](Sparse& w) { w.mutable_indices()->add_dims(1); }),
+            what + "its indices are of shape 3 x 1, expected one or 2 for each value");
+  EXPECT_EQ(of([](Sparse& w) { w.mutable_values()->set_name("x"); }),
+            "net.onnx: node 'y' (MatMul): input 'w' is neither made by a node nor an input or initializer");
+  EXPECT_EQ(of([](Sparse& w) { w.mutable_values()->set_float_data(0, std::numeric_limits<float>::quiet_NaN()); }),
+            "net.onnx: node 'y' (MatMul): input 2 'w': number 1 is nan, expected finite numbers");
+}
+
 /// Kinds of nodes come in the order of the file, each with its first node. What reads a refused node's output is not
 /// counted, as nobody knows its shape.
 TEST(OnnxHostile, AllThatIsNotSupportedIsNamedAtOnce) {

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "spdnn/error.hpp"
+#include "support/model_text.hpp"
 #include "support/onnx_file.hpp"
 #include "support/shared_data.hpp"
 #include "temporary_directory.hpp"
@@ -357,6 +358,58 @@ TEST(Onnx, TheShapeThatIsGivenFillsOpenAxes) {
   EXPECT_THROW(file.read(Shape{8, 4, 48, 192}), UsageError);
   EXPECT_THROW(file.read(Shape{8, 3, 48}), UsageError);
   EXPECT_THROW(file.read(Shape{8, 3, 48, -1}), UsageError);
+}
+
+/// Weights without their zeros are the same weights, whatever reads them.
+TEST(Onnx, SparseInitializersAreReadAsDenseOnes) {
+  const std::vector<float> numbers{0, 2, 0, 0, -1, 0, 0, 0, 0, 0.5F, 0, 3};
+  const auto text = [&](const std::string& type, const std::vector<std::int64_t>& shape, int form) {
+    File file;
+    const bool images = shape.size() == 4;
+    file.input("x", images ? std::vector<std::int64_t>{-1, 2, 5, 5} : std::vector<std::int64_t>{-1, shape[0]})
+        .output("y");
+    if (form == 0)
+      file.floats("w", shape, numbers);
+    else
+      file.sparse_floats("w", shape, numbers, form == 2);
+    file.node(type, {"x", "w"}, "y");
+    return testing::ModelText::of(file.read(), true);
+  };
+  const std::vector<std::pair<std::string, std::vector<std::int64_t>>> cases{
+      {"Conv", {3, 2, 1, 2}}, {"ConvTranspose", {2, 3, 2, 1}}, {"MatMul", {4, 3}}, {"Gemm", {6, 2}}, {"Add", {1, 12}}};
+  for (const auto& [type, shape] : cases) {
+    const bool add = type == "Add";
+    const std::vector<std::int64_t> lengths = add ? std::vector<std::int64_t>{12} : shape;
+    EXPECT_EQ(text(type, lengths, 1), text(type, lengths, 0)) << type;
+    EXPECT_EQ(text(type, lengths, 2), text(type, lengths, 0)) << type;
+  }
+}
+
+TEST(Onnx, SparseInitializersMayStoreZerosOrNothing) {
+  File file;
+  file.input("x", {-1, 2}).output("y").sparse_floats("w", {2, 3}, {1, 2, 0, 0, 0, 3}, false);
+  file.node("MatMul", {"x", "w"}, "y");
+  onnx::SparseTensorProto& sparse = *file.graph().mutable_sparse_initializer(0);
+  sparse.mutable_values()->set_float_data(1, 0);
+  EXPECT_EQ(only<Linear>(file.read()).weights.csr().entries(), 2U);
+  for (onnx::TensorProto* const list : {sparse.mutable_values(), sparse.mutable_indices()}) {
+    list->set_dims(0, 0);
+    list->clear_float_data();
+    list->clear_int64_data();
+  }
+  EXPECT_EQ(only<Linear>(file.read()).weights.csr().entries(), 0U);
+}
+
+/// They are not made dense on the way: this one would take 16 GB, and a file may not ask for that.
+TEST(Onnx, SparseWeightsStaySparse) {
+  File file;
+  file.input("x", {-1, 64000}).output("y").sparse_floats("w", {2, 2}, {1, 0, 0, 2}, false);
+  onnx::SparseTensorProto& sparse = *file.graph().mutable_sparse_initializer(0);
+  for (int axis : {0, 1}) sparse.set_dims(axis, 64000);
+  file.node("MatMul", {"x", "w"}, "y");
+  EXPECT_EQ(only<Linear>(file.read()).weights.csr().entries(), 2U);
+  file.graph().mutable_node(0)->set_op_type("Add");
+  expect_part(refusal(file), "the constants take far more memory than the file has bytes");
 }
 
 TEST(Onnx, ExternalDataAreReadFromTheFolderOfTheModel) {

@@ -227,6 +227,29 @@ TEST_F(WrittenOnnx, EveryNodeHasANameOfItsOwn) {
                                              "a_2_2.sizes", "a_2_2", "input0_2"}));
 }
 
+/// The weights with few non-zeros, by rows or by columns, are written without their zeros, and come back.
+TEST_F(WrittenOnnx, SparseInitializersHoldTheSameModel) {
+  Rng rng(3);
+  ModelBuilder builder;
+  const ValueId x = builder.input({kBatchExtent, 4, 6, 5});
+  const Convolution few = testing::random_convolution(rng, 4, 8, testing::same_window(3, 3), 0.1);
+  const Convolution many = testing::random_convolution(rng, 8, 4, testing::same_window(1, 1), 0.9);
+  const ValueId y = builder.add(many, {builder.add(few, {x})});
+  const Model model = builder.finish({builder.add(testing::random_linear(rng, 5, 6, 0.2), {y})});
+  const std::string expected = ModelText::of(again(model), false);
+  write_sparse_onnx(path_, model);
+  EXPECT_EQ(ModelText::of(read_onnx(path_), false), expected);
+  onnx::ModelProto found;
+  ASSERT_TRUE(found.ParseFromString(text_of_file(path_)));
+  EXPECT_EQ(found.graph().sparse_initializer_size(), 2);
+  EXPECT_EQ(found.graph().initializer_size(), 4);
+  const auto entries = [](const Convolution& one) { return one.weights.csr().entries(); };
+  EXPECT_EQ(onnx_bytes(model).dense, 4 * (8 * 4 * 9 + 4 * 8 + 6 * 5));
+  EXPECT_EQ(onnx_bytes(model).sparse,
+            12 * entries(few) + 4 * 4 * 8 + 12 * matrix_or_null(model.nodes[2].operation)->entries());
+  EXPECT_LT(entries(few), 8 * 4 * 9 / 3);
+}
+
 TEST_F(WrittenOnnx, MoreThanProtobufHoldsIsRefusedBeforeItIsMade) {
   ModelBuilder builder;
   const ValueId x = builder.input({kBatchExtent, 60000});

@@ -39,4 +39,13 @@ struct Constant {
   }
 };
 
+/// Weights of which the file has only the non-zeros. Nodes with sparse weights take them as they are; for others they
+/// become a Constant.
+struct SparseConstant {
+  Shape shape;                 ///< with at least one element
+  Array<float> values;         ///< may be 0
+  Array<std::int64_t> places;  ///< in the tensor by rows; they ascend
+  NumberType type = NumberType::f32;
+};
+
 }  // namespace spdnn::onnx_reader

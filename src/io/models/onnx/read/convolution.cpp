@@ -68,7 +68,7 @@ void read_global_pool(NodeReader& node, Pool::Kind kind) {
 void read_conv(NodeReader& node) {
   const std::size_t axes = spatial_axes(node);
   const Filters filters = read_filters(node, axes);
-  const auto& [shape, weights] = filters;
+  const Shape& shape = filters.shape;
   Convolution convolution;
   convolution.window = read_window(node, axes, filters.kernel());
   const std::int64_t groups = node.integer("group", 1);
@@ -81,9 +81,9 @@ void read_conv(NodeReader& node) {
                              shape[1], channels));
   convolution.groups = static_cast<Index>(groups);
   const Offset rows = static_cast<Offset>(shape[0]);
-  const Offset cols = weights.size() / rows;
+  const Offset cols = *elements(shape) / rows;
   if (cols > kMaxIndex) node.fail_input(1, fmt::format("filters of {} weights are too large", cols));
-  convolution.weights = node.graph().sparse(node.where() + ": input 2", node.constant(1), rows, cols, false);
+  convolution.weights = node.weights(1, rows, cols, false);
   convolution.bias = read_bias(node, rows);
   node.set_output(std::move(convolution), {node.value(0)});
 }

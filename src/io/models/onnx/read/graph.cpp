@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "io/arrays/numbers.hpp"
 #include "io/models/add_node.hpp"
@@ -10,6 +11,27 @@
 #include "model/operations/csr_of_dense.hpp"
 
 namespace spdnn::onnx_reader {
+
+namespace {
+
+/// The non-zeros of a matrix that the file has by rows, or by columns.
+CsrMatrix csr_of_sparse(const SparseConstant& constant, Index rows, Index cols, bool transposed) {
+  if (transposed) return transpose(csr_of_sparse(constant, cols, rows, false));
+  std::vector<Offset> offsets(std::size_t{rows} + 1);
+  std::vector<Index> indices;
+  std::vector<float> values;
+  for (std::size_t i = 0; i < constant.values.size(); ++i) {
+    if (constant.values[i] == 0.0F) continue;
+    const auto place = static_cast<Offset>(constant.places[i]);
+    ++offsets[place / cols + 1];
+    indices.push_back(static_cast<Index>(place % cols));
+    values.push_back(constant.values[i]);
+  }
+  std::partial_sum(offsets.begin(), offsets.end(), offsets.begin());
+  return make_csr(rows, cols, std::move(offsets), std::move(indices), std::move(values));
+}
+
+}  // namespace
 
 ValueId Graph::add_input(const std::string& name, Shape shape) {
   const auto id = narrow<ValueId>(model_.values.size());
@@ -36,7 +58,7 @@ ValueId Graph::add_constant(const Constant& constant) {
 void Graph::add_output(const std::string& name) {
   const auto found = symbols_.find(name);
   if (found == symbols_.end()) fail(fmt::format("no node makes output '{}'", name));
-  if (const Constant* constant = std::get_if<Constant>(&found->second)) {
+  if (const Constant* constant = constant_or_null(name)) {
     if (constant->integers()) fail(fmt::format("output '{}' has integers, expected FLOAT", name));
     require_finite(fmt::format("{}: output '{}'", file_, name), constant->floats());
     found->second = add_constant(*constant);
@@ -53,15 +75,32 @@ void Graph::add_output(const std::string& name) {
   model_.outputs.push_back(value);
 }
 
-Weights Graph::sparse(const std::string& where, const Constant& constant, Offset rows, Offset cols, bool transposed) {
-  const std::span<const float> weights = constant.floats();
-  const std::tuple key{weights.data(), rows, transposed};
+const Constant* Graph::constant_or_null(const std::string& name) {
+  Symbol& symbol = symbols_.at(name);
+  if (const auto* const sparse = std::get_if<SparseConstant>(&symbol)) {
+    const auto count = static_cast<std::size_t>(*elements(sparse->shape));
+    budget_.take(count * sizeof(float));
+    std::vector<float> all(count);
+    for (std::size_t i = 0; i < sparse->values.size(); ++i)
+      all[static_cast<std::size_t>(sparse->places[i])] = sparse->values[i];
+    symbol = Constant{sparse->shape, Array<float>(std::move(all)), name, sparse->type};
+  }
+  return std::get_if<Constant>(&symbol);
+}
+
+Weights Graph::weights(const std::string& where, const std::string& name, Offset rows, Offset cols, bool transposed) {
+  const auto* const sparse = std::get_if<SparseConstant>(&symbols_.at(name));
+  const Constant* const dense = sparse == nullptr ? constant_or_null(name) : nullptr;
+  const std::span<const float> numbers = sparse != nullptr ? sparse->values.span() : dense->floats();
+  const std::tuple key{numbers.data(), rows, cols, transposed};
   if (const auto known = matrices_.find(key); known != matrices_.end()) return known->second;
-  require_finite(where, weights);
-  const auto zeros = static_cast<Offset>(std::count(weights.begin(), weights.end(), 0.0F));
-  budget_.take((rows + 1) * sizeof(Offset) + (weights.size() - zeros) * (sizeof(Index) + sizeof(float)));
-  CsrMatrix matrix = csr_of_dense(weights, narrow<Index>(rows), narrow<Index>(cols), transposed);
-  return matrices_[key] = weights_of_type(std::move(matrix), constant.type);
+  require_finite(where, numbers);
+  const auto zeros = static_cast<Offset>(std::count(numbers.begin(), numbers.end(), 0.0F));
+  const Offset lines = transposed && sparse != nullptr ? rows + cols : rows;
+  budget_.take((lines + 1) * sizeof(Offset) + (numbers.size() - zeros) * (sizeof(Index) + sizeof(float)));
+  CsrMatrix matrix = sparse != nullptr ? csr_of_sparse(*sparse, narrow<Index>(rows), narrow<Index>(cols), transposed)
+                                       : csr_of_dense(numbers, narrow<Index>(rows), narrow<Index>(cols), transposed);
+  return matrices_[key] = weights_of_type(std::move(matrix), sparse != nullptr ? sparse->type : dense->type);
 }
 
 }  // namespace spdnn::onnx_reader

@@ -25,7 +25,7 @@ struct Surrounded {
 };
 
 /// The meaning of a name in the file: a value of the model, or a constant.
-using Symbol = std::variant<ValueId, Constant, Surrounded>;
+using Symbol = std::variant<ValueId, Constant, Surrounded, SparseConstant>;
 
 /// The model under construction, and the meaning of the file's names in it.
 class Graph {
@@ -41,6 +41,8 @@ class Graph {
 
   void set(const std::string& name, Symbol symbol);
   const Symbol& symbol(const std::string& name) const { return symbols_.at(name); }
+  /// The constant of that name, or nullptr. A sparse one gets its zeros.
+  const Constant* constant_or_null(const std::string& name);
   const Shape& shape(ValueId value) const { return model_.values[value].shape; }
 
   /// Adds an input of the model.
@@ -50,8 +52,8 @@ class Graph {
   /// Makes the value of that name an output of the model. Each output must be computed by a node, and be used once.
   void add_output(const std::string& name);
 
-  /// The non-zeros of a row-major (or column-major) matrix of finite fp32 numbers, built once and shared.
-  Weights sparse(const std::string& where, const Constant& constant, Offset rows, Offset cols, bool transposed);
+  /// The non-zeros of a constant as a row-major (or column-major) matrix of finite fp32 numbers, built once and shared.
+  Weights weights(const std::string& where, const std::string& name, Offset rows, Offset cols, bool transposed);
 
   Model& model() { return model_; }
 
@@ -64,7 +66,7 @@ class Graph {
   std::map<std::string, Symbol> symbols_;
   /// Keyed by address and shape. The values keep the storage alive, so that no address is reused.
   std::map<std::pair<const float*, Shape>, ValueId> constants_;
-  std::map<std::tuple<const float*, Offset, bool>, Weights> matrices_;
+  std::map<std::tuple<const float*, Offset, Offset, bool>, Weights> matrices_;
 };
 
 }  // namespace spdnn::onnx_reader

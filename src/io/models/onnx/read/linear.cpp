@@ -10,14 +10,13 @@ namespace {
 
 /// Input 1 as Linear's matrix, outputs x inputs; `transposed` if the file has it in that form.
 Weights linear_weights(NodeReader& node, bool transposed) {
-  node.floats(1);  // refuses integers
-  const Shape& shape = node.constant(1).shape;
+  const Shape shape = node.weights_shape(1);
   if (shape.size() != 2) node.fail_input(1, fmt::format("its shape is {}; expected a matrix", shape_text(shape)));
   const auto outputs = static_cast<Offset>(shape[transposed ? 0 : 1]);
   const auto inputs = static_cast<Offset>(shape[transposed ? 1 : 0]);
   if (outputs > kMaxIndex || inputs > kMaxIndex)
     node.fail_input(1, fmt::format("weights of shape {}: an axis is longer than 2^31-1", shape_text(shape)));
-  return node.graph().sparse(node.where() + ": input 2", node.constant(1), outputs, inputs, !transposed);
+  return node.weights(1, outputs, inputs, !transposed);
 }
 
 bool read_flag(NodeReader& node, const std::string& name) { return node.integer(name, 0) != 0; }

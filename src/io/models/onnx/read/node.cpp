@@ -100,7 +100,7 @@ void NodeReader::finish() const {
 }
 
 const Constant* NodeReader::constant_or_null(std::size_t i) const {
-  return has_input(i) ? std::get_if<Constant>(&graph_.symbol(input_name(i))) : nullptr;
+  return has_input(i) ? graph_.constant_or_null(input_name(i)) : nullptr;
 }
 
 const Surrounded* NodeReader::surrounded_or_null(std::size_t i) const {
@@ -117,8 +117,20 @@ const Constant& NodeReader::constant(std::size_t i) const {
 std::span<const float> NodeReader::floats(std::size_t i) const {
   const Constant& found = constant(i);
   if (found.integers()) fail_input(i, "it has integers, expected floating-point numbers");
-  require_finite(fmt::format("{}: input {} '{}'", where_, i + 1, input_name(i)), found.floats());
+  require_finite(input_text(i), found.floats());
   return found.floats();
+}
+
+std::string NodeReader::input_text(std::size_t i) const {
+  return fmt::format("{}: input {} '{}'", where_, i + 1, input_name(i));
+}
+
+Shape NodeReader::weights_shape(std::size_t i) const {
+  if (has_input(i))
+    if (const auto* const sparse = std::get_if<SparseConstant>(&graph_.symbol(input_name(i)))) return sparse->shape;
+  const Constant& found = constant(i);
+  if (found.integers()) fail_input(i, "it has integers, expected floating-point numbers");
+  return found.shape;
 }
 
 std::span<const std::int64_t> NodeReader::ints(std::size_t i) const {

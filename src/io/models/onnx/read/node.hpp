@@ -50,6 +50,12 @@ class NodeReader {
   /// The numbers of a constant input: finite fp32, or integers that do not depend on the batch size.
   std::span<const float> floats(std::size_t i) const;
   std::span<const std::int64_t> ints(std::size_t i) const;
+  /// The shape of a constant of floating-point numbers, which may be sparse.
+  Shape weights_shape(std::size_t i) const;
+  /// The constant as a matrix, see Graph::weights().
+  Weights weights(std::size_t i, Offset rows, Offset cols, bool transposed) const {
+    return graph_.weights(input_text(i), input_name(i), rows, cols, transposed);
+  }
   /// The only number of a constant with one element, of any shape. It need not be finite.
   float scalar(std::size_t i) const;
   /// The input if it is a value with a border of -inf, or nullptr.
@@ -73,6 +79,8 @@ class NodeReader {
   std::size_t outputs() const { return static_cast<std::size_t>(node_.output_size()); }
 
  private:
+  /// The input as messages name it.
+  std::string input_text(std::size_t i) const;
   const onnx::AttributeProto* attribute(const std::string& name);
   const onnx::AttributeProto* attribute(const std::string& name, onnx::AttributeProto::AttributeType type);
 

@@ -110,23 +110,67 @@ void TensorReader::fail(const std::string& what, const std::string& problem) con
   throw DataError(fmt::format("{}: {}: {}", file_, what, problem));
 }
 
+Shape TensorReader::shape_of(const google::protobuf::RepeatedField<std::int64_t>& dims, const std::string& what) const {
+  Shape shape;
+  for (const std::int64_t extent : dims) {
+    if (extent < 0) fail(what, fmt::format("an axis of length {}", extent));
+    shape.push_back(extent);
+  }
+  if (shape.size() > kMostAxes) fail(what, fmt::format("{} axes are more than {}", shape.size(), kMostAxes));
+  const std::optional<Offset> count = elements(shape);
+  if (!count || *count > std::numeric_limits<std::size_t>::max() / 8)
+    fail(what, fmt::format("{} elements exceed the address space", shape_text(shape)));
+  return shape;
+}
+
+Array<std::int64_t> TensorReader::places(const Constant& indices, const Shape& shape, const std::string& what) {
+  if (!indices.integers()) fail(what, "its indices are no integers");
+  const std::size_t axes = indices.shape.size() == 1 ? 1 : shape.size();
+  if (indices.shape.empty() || indices.shape.size() > 2 ||
+      (indices.shape.size() == 2 && indices.shape[1] != static_cast<Extent>(axes)))
+    fail(what, fmt::format("its indices are of shape {}, expected one or {} for each value", shape_text(indices.shape),
+                           shape.size()));
+  const std::size_t count = indices.size() / std::max<std::size_t>(axes, 1);
+  budget_.take(count * sizeof(std::int64_t));
+  const auto all = static_cast<std::int64_t>(*elements(shape));
+  const auto places = allocate<std::int64_t>(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    std::int64_t place = 0;
+    bool inside = true;
+    for (std::size_t axis = 0; axis < axes; ++axis) {
+      const std::int64_t index = indices.ints()[i * axes + axis];
+      const std::int64_t length = indices.shape.size() == 1 ? all : shape[axis];
+      inside = inside && index >= 0 && index < length;
+      if (inside) place = place * length + index;
+    }
+    if (!inside) fail(what, fmt::format("the index of its value {} lies outside {}", i, shape_text(shape)));
+    if (i > 0 && place <= places[static_cast<std::ptrdiff_t>(i) - 1])
+      fail(what, fmt::format("its indices do not ascend at value {}", i));
+    places[static_cast<std::ptrdiff_t>(i)] = place;
+  }
+  return {places, count};
+}
+
+SparseConstant TensorReader::read(const onnx::SparseTensorProto& tensor, const std::string& what) {
+  const Shape shape = shape_of(tensor.dims(), what);
+  if (*elements(shape) == 0) fail(what, fmt::format("{}: empty tensors are not supported", shape_text(shape)));
+  const Constant values = read(tensor.values(), what + ": values");
+  if (values.integers()) fail(what, "its values are integers, expected floating-point numbers");
+  SparseConstant constant{shape, std::get<0>(values.values), {}, values.type};
+  if (values.size() > 0) constant.places = places(read(tensor.indices(), what + ": indices"), shape, what);
+  if (values.shape.size() != 1 || constant.values.size() != constant.places.size())
+    fail(what, fmt::format("{} values and {} indices", constant.values.size(), constant.places.size()));
+  return constant;
+}
+
 Constant TensorReader::read(const TensorProto& tensor, const std::string& what) {
   const auto type = number_type(tensor.data_type());
   if (!type)
     fail(what, type_name(tensor.data_type()) +
                    " is not supported: expected FLOAT, DOUBLE, FLOAT16, BFLOAT16, INT64, INT32 or BOOL");
   if (tensor.has_segment()) fail(what, "tensors in segments are not supported");
-  Constant constant;
-  for (const std::int64_t extent : tensor.dims()) {
-    if (extent < 0) fail(what, fmt::format("an axis of length {}", extent));
-    constant.shape.push_back(extent);
-  }
-  if (constant.shape.size() > kMostAxes)
-    fail(what, fmt::format("{} axes are more than {}", constant.shape.size(), kMostAxes));
+  Constant constant{.shape = shape_of(tensor.dims(), what), .values = {}};
   const std::optional<Offset> count = elements(constant.shape);
-  if (!count || *count > std::numeric_limits<std::size_t>::max() / 8)
-    fail(what, fmt::format("{} elements exceed the address space", shape_text(constant.shape)));
-
   if (*count == 0 && constant.shape.size() > 1)
     fail(what, fmt::format("{}: empty tensors are supported only with one axis", shape_text(constant.shape)));
   const auto expect = [&](std::size_t there, std::size_t expected, const char* unit) {

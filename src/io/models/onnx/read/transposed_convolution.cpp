@@ -109,11 +109,12 @@ std::array<Axis, 2> read_output_axes(NodeReader& node, std::size_t count, const 
 
 /// Converts the node's weights, input channels x output channels per group x taps, to the filters of a convolution:
 /// each output channel has one row per phase.
-CsrMatrix filters_of(const Filters& filters, Extent groups, const std::array<Phases, 2>& phases) {
+CsrMatrix filters_of(const Filters& filters, std::span<const float> weights, Extent groups,
+                     const std::array<Phases, 2>& phases) {
   const Extent channels = filters.shape[0] / groups;
   const Extent outputs = filters.shape[1];
   const Extent width = filters.shape.back();
-  const auto taps = static_cast<Extent>(filters.weights.size()) / filters.shape[0] / outputs;
+  const auto taps = static_cast<Extent>(weights.size()) / filters.shape[0] / outputs;
   std::vector<Offset> offsets{0};
   std::vector<Index> indices;
   std::vector<float> values;
@@ -123,7 +124,7 @@ CsrMatrix filters_of(const Filters& filters, Extent groups, const std::array<Pha
       for (const Tap& row : rows)
         for (const Tap& column : columns) {
           const Extent filter = (group * channels + channel) * outputs + output;
-          const float value = filters.weights[static_cast<std::size_t>(filter * taps + row.from * width + column.from)];
+          const float value = weights[static_cast<std::size_t>(filter * taps + row.from * width + column.from)];
           if (value == 0.0F) continue;
           indices.push_back(static_cast<Index>((channel * phases[0].kernel + row.to) * phases[1].kernel + column.to));
           values.push_back(value);
@@ -165,6 +166,7 @@ ValueId side_by_side(NodeReader& node, ValueId made, const std::array<Axis, 2>& 
 void read_conv_transpose(NodeReader& node) {
   const std::size_t count = spatial_axes(node);
   const Filters filters = read_filters(node, count);
+  const std::span<const float> weights = node.floats(1);
   const std::array<Axis, 2> axes = read_output_axes(node, count, filters);
   const Extent channels = node.shape(0)[1];
   const std::int64_t groups = node.integer("group", 1);
@@ -180,7 +182,7 @@ void read_conv_transpose(NodeReader& node) {
     node.fail_attribute("strides", fmt::format("{} x {} are too large", axes[0].stride, axes[1].stride));
   const Offset rows = static_cast<Offset>(outputs * phase_count);
   node.graph().budget().take(rows * 2 * (sizeof(std::vector<Tap>) + sizeof(Offset)) +
-                             filters.weights.size() * (sizeof(Tap) + sizeof(Index) + sizeof(float)) * 2);
+                             weights.size() * (sizeof(Tap) + sizeof(Index) + sizeof(float)) * 2);
   const std::array<Phases, 2> phases{phases_of(axes[0]), phases_of(axes[1])};
   Convolution convolution;
   for (std::size_t axis = 0; axis < 2; ++axis) {
@@ -196,7 +198,7 @@ void read_conv_transpose(NodeReader& node) {
   if (window > Extent{kMaxIndex} || window * (channels / groups) > Extent{kMaxIndex})
     node.fail(fmt::format("filters of {} x {} taps are too large", phases[0].kernel, phases[1].kernel));
   convolution.groups = static_cast<Index>(groups);
-  convolution.weights = filters_of(filters, groups, phases);
+  convolution.weights = filters_of(filters, weights, groups, phases);
   for (const float bias : read_bias(node, static_cast<Offset>(outputs)))
     convolution.bias.insert(convolution.bias.end(), static_cast<std::size_t>(phase_count), bias);
   const ValueId made = node.add(std::move(convolution), {node.value(0)});

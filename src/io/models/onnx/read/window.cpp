@@ -48,14 +48,13 @@ Window read_moves(NodeReader& node, std::size_t axes, const std::optional<std::v
 }
 
 Filters read_filters(NodeReader& node, std::size_t axes) {
-  const std::span<const float> weights = node.floats(1);
-  const Shape& shape = node.constant(1).shape;
+  Shape shape = node.weights_shape(1);
   if (shape.size() != axes + 2)
     node.fail_input(1,
                     fmt::format("weights of shape {} for images of {}", shape_text(shape), shape_text(node.shape(0))));
   if (std::any_of(shape.begin(), shape.end(), [](Extent extent) { return extent > Extent{kMaxIndex}; }))
     node.fail_input(1, fmt::format("weights of shape {}: an axis is longer than 2^31-1", shape_text(shape)));
-  return {shape, weights};
+  return {std::move(shape)};
 }
 
 std::vector<float> read_bias(NodeReader& node, Offset channels) {

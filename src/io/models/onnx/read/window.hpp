@@ -25,8 +25,7 @@ Window read_moves(NodeReader& node, std::size_t axes, const std::optional<std::v
 
 /// The filters in input 1, checked to have the rank of the images and at least one weight.
 struct Filters {
-  const Shape& shape;
-  std::span<const float> weights;
+  Shape shape;
 
   std::vector<Index> kernel() const { return {shape.begin() + 2, shape.end()}; }
 };

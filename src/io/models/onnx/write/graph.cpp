@@ -11,8 +11,8 @@
 
 namespace spdnn::onnx_writer {
 
-GraphWriter::GraphWriter(const Model& model, std::string place, onnx::GraphProto& graph)
-    : model_(model), place_(std::move(place)), graph_(graph) {}
+GraphWriter::GraphWriter(const Model& model, std::string place, onnx::GraphProto& graph, bool sparse)
+    : model_(model), place_(std::move(place)), graph_(graph), sparse_(sparse) {}
 
 void GraphWriter::fail(const std::string& problem) const {
   throw DataError(fmt::format("{}: cannot hold the model '{}': {}", place_, model_.name, problem));
@@ -107,13 +107,40 @@ onnx::NodeProto& GraphWriter::add_node(const std::string& name, const char* op, 
 
 onnx::TensorProto& GraphWriter::add_tensor(const std::string& wanted, const Shape& shape, int type) {
   const std::size_t width = type == onnx::TensorProto::FLOAT ? sizeof(float) : sizeof(std::int64_t);
-  bytes_ += *elements(shape) * width;
-  require_room(bytes_);
+  require_room_for(*elements(shape) * width);
   onnx::TensorProto& tensor = *graph_.add_initializer();
   if (!wanted.empty()) tensor.set_name(new_name(wanted));
   tensor.set_data_type(type);
   for (const Extent extent : shape) tensor.add_dims(extent);
   return tensor;
+}
+
+/// The places are numbers in the order of all elements.
+std::string GraphWriter::add_sparse(const std::string& wanted, const Shape& shape, const CsrMatrix& matrix) {
+  require_room_for(sparse_bytes(matrix));
+  std::vector<float> values;
+  std::vector<std::int64_t> places;
+  for (Index row = 0; row < matrix.rows; ++row)
+    for (Offset k = matrix.offsets[row]; k < matrix.offsets[std::size_t{row} + 1]; ++k) {
+      values.push_back(matrix.entry_value(k));
+      places.push_back(std::int64_t{row} * matrix.cols + matrix.indices[k]);
+    }
+  onnx::SparseTensorProto& tensor = *graph_.add_sparse_initializer();
+  for (const Extent extent : shape) tensor.add_dims(extent);
+  const auto fill = [&](onnx::TensorProto& list, int type, const auto& numbers) {
+    list.set_data_type(type);
+    list.add_dims(static_cast<std::int64_t>(numbers.size()));
+    list.set_raw_data(numbers.data(), numbers.size() * sizeof(numbers[0]));
+  };
+  fill(*tensor.mutable_values(), onnx::TensorProto::FLOAT, values);
+  fill(*tensor.mutable_indices(), onnx::TensorProto::INT64, places);
+  tensor.mutable_values()->set_name(new_name(wanted));
+  return tensor.values().name();
+}
+
+void GraphWriter::require_room_for(std::size_t bytes) {
+  bytes_ += bytes;
+  require_room(bytes_);
 }
 
 std::string GraphWriter::add_floats(const std::string& wanted, const Shape& shape, std::span<const float> values) {
@@ -130,6 +157,8 @@ std::string GraphWriter::add_ints(const std::string& wanted, const std::vector<s
 
 std::string GraphWriter::add_matrix(const std::string& wanted, const Shape& shape, const CsrMatrix& matrix,
                                     bool by_columns) {
+  if (sparse_ && sparse_bytes(matrix) < dense_bytes(matrix))
+    return add_sparse(wanted, shape, by_columns ? transpose(matrix) : matrix);
   onnx::TensorProto& tensor = add_tensor(wanted, shape, onnx::TensorProto::FLOAT);
   const std::vector<float> dense =
       by_columns ? dense_rows(transpose(matrix), 0, matrix.cols) : dense_rows(matrix, 0, matrix.rows);

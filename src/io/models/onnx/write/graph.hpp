@@ -13,12 +13,21 @@
 
 namespace spdnn::onnx_writer {
 
+/// Bytes of a matrix in an initializer with its zeros, and in one without: a number and a place for each non-zero.
+inline std::size_t dense_bytes(const CsrMatrix& matrix) {
+  return std::size_t{matrix.rows} * matrix.cols * sizeof(float);
+}
+inline std::size_t sparse_bytes(const CsrMatrix& matrix) {
+  return matrix.entries() * (sizeof(float) + sizeof(std::int64_t));
+}
+
 /// Builds the graph of an ONNX file from a model's values and nodes. Names are the model's, escaped to UTF-8. They are
 /// unique among the values, and among the nodes, because other programs refuse the file otherwise.
 class GraphWriter {
  public:
-  /// `place` is the file name in messages.
-  GraphWriter(const Model& model, std::string place, onnx::GraphProto& graph);
+  /// `place` is the file name in messages. `sparse`: matrices are written without their zeros where that takes fewer
+  /// bytes.
+  GraphWriter(const Model& model, std::string place, onnx::GraphProto& graph, bool sparse);
 
   void write();
   /// The operator set required by the nodes written so far.
@@ -41,11 +50,13 @@ class GraphWriter {
   /// Adds an initializer, and returns its name.
   std::string add_floats(const std::string& wanted, const Shape& shape, std::span<const float> values);
   std::string add_ints(const std::string& wanted, const std::vector<std::int64_t>& values);
-  /// Adds all numbers of a matrix, zeros included, by rows or by columns.
+  /// Adds the numbers of a matrix by rows or by columns, zeros included unless they are left out.
   std::string add_matrix(const std::string& wanted, const Shape& shape, const CsrMatrix& matrix, bool by_columns);
 
  private:
   onnx::TensorProto& add_tensor(const std::string& wanted, const Shape& shape, int type);
+  std::string add_sparse(const std::string& wanted, const Shape& shape, const CsrMatrix& matrix);
+  void require_room_for(std::size_t bytes);
   void describe(onnx::ValueInfoProto& info, const std::string& name, const Shape& shape) const;
   void name_value(ValueId id);
   std::vector<std::string> name_nodes();
@@ -54,6 +65,7 @@ class GraphWriter {
   const Model& model_;
   std::string place_;
   onnx::GraphProto& graph_;
+  bool sparse_;
   UniqueNames taken_;
   UniqueNames node_names_taken_;
   std::vector<std::string> names_;  ///< of values
