@@ -26,7 +26,7 @@ Launch launch_in(const std::map<std::string, std::string>& environment) {
   });
 }
 
-struct Case {
+struct LaunchCase {
   const char* what;
   std::map<std::string, std::string> environment;
   By by;
@@ -35,10 +35,10 @@ struct Case {
   bool maybe_several;
 };
 
-class LaunchOf : public ::testing::TestWithParam<Case> {};
+class LaunchOf : public ::testing::TestWithParam<LaunchCase> {};
 
 TEST_P(LaunchOf, ReadsTheEnvironment) {
-  const Case& expected = GetParam();
+  const LaunchCase& expected = GetParam();
   const Launch launch = launch_in(expected.environment);
   EXPECT_EQ(launch.by, expected.by);
   EXPECT_EQ(launch.rank, expected.rank);
@@ -46,7 +46,7 @@ TEST_P(LaunchOf, ReadsTheEnvironment) {
   EXPECT_EQ(launch.maybe_several(), expected.maybe_several);
 }
 
-std::vector<Case> cases() {
+std::vector<LaunchCase> environments() {
   return {
       {"Nothing", {}, By::nobody, 0, std::nullopt, false},
       {"OpenMpi", {{"OMPI_COMM_WORLD_RANK", "2"}, {"OMPI_COMM_WORLD_SIZE", "4"}}, By::open_mpi, 2, 4, true},
@@ -139,7 +139,7 @@ TEST(LaunchOfOneNode, AllRanksAreOnOneNodeOnlyWhereTheLauncherSaysSo) {
   EXPECT_FALSE(one_node({{"OMPI_COMM_WORLD_RANK", "0"}}, "OMPI_COMM_WORLD_LOCAL_SIZE", "2"));
 }
 
-INSTANTIATE_TEST_SUITE_P(Environments, LaunchOf, ::testing::ValuesIn(cases()),
+INSTANTIATE_TEST_SUITE_P(Environments, LaunchOf, ::testing::ValuesIn(environments()),
                          [](const auto& tested) { return tested.param.what; });
 
 TEST(ImagesOfRank, AreAllImagesInOrderAndBalanced) {

@@ -93,7 +93,7 @@ TEST_P(Families, NormalLawHasItsMomentsAndHardlyAValueTwice) {
 }
 
 /// The rule of the challenge for one row, which suffices to see whether images stay alive.
-std::vector<double> infer(const Network& network, std::vector<double> row) {
+std::vector<double> sums(const Network& network, std::vector<double> row) {
   for (const Layer& layer : network.layers) {
     std::vector<double> next(layer.outputs());
     for (Index j = 0; j < layer.outputs(); ++j) {
@@ -110,7 +110,7 @@ TEST_P(Families, KeepImagesAliveByDefault) {
   const Network network = GetParam()({.neurons = 1024, .layers = 120});
   std::vector<double> row(1024);
   std::fill_n(row.begin(), 20, 1.0);  // a faint image: 2 % of its pixels
-  row = infer(network, row);
+  row = sums(network, row);
   EXPECT_EQ(*std::min_element(row.begin(), row.end()), 32.0);
 }
 
@@ -123,7 +123,7 @@ TEST(RadixNet, BlockConnectsEveryInputWithEveryOutputEquallyOften) {
   network.cap = 1e9;
   std::vector<double> row(1024);
   row[77] = 1.0;
-  for (const double paths : infer(network, row)) ASSERT_EQ(paths, 16.0 * 16 * 16 * 16 * 16);
+  for (const double paths : sums(network, row)) ASSERT_EQ(paths, 16.0 * 16 * 16 * 16 * 16);
 }
 
 TEST(RadixNet, TheSmallestRadixThatConnectsAllEquallyOftenIsTaken) {
@@ -135,7 +135,7 @@ TEST(RadixNet, TheSmallestRadixThatConnectsAllEquallyOftenIsTaken) {
     network.cap = 1e9;
     std::vector<double> row(neurons);
     row[neurons / 3] = 1.0;
-    for (const double found : infer(network, row)) ASSERT_EQ(found, paths) << neurons << " neurons";
+    for (const double found : sums(network, row)) ASSERT_EQ(found, paths) << neurons << " neurons";
   }
 }
 

@@ -12,13 +12,13 @@ namespace {
 
 constexpr Index kImages = 24;
 
-struct Kind {
+struct NetworkKind {
   const char* name;
   bool different;
   bool power_law;
 };
 
-class VariedNetworkTest : public ::testing::TestWithParam<Kind> {
+class VariedNetworkTest : public ::testing::TestWithParam<NetworkKind> {
  protected:
   static bench::VariedOptions options(Index layers) {
     return {.neurons = 256, .layers = layers, .different = GetParam().different, .power_law = GetParam().power_law};
@@ -73,8 +73,8 @@ TEST_P(VariedNetworkTest, AnErrorInAnyLayerIsSeen) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Kinds, VariedNetworkTest,
-                         ::testing::Values(Kind{"uniform", false, false}, Kind{"different", true, false},
-                                           Kind{"power_law", false, true}),
+                         ::testing::Values(NetworkKind{"uniform", false, false}, NetworkKind{"different", true, false},
+                                           NetworkKind{"power_law", false, true}),
                          [](const auto& kind) { return std::string(kind.param.name); });
 
 }  // namespace

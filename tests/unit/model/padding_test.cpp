@@ -19,7 +19,6 @@ using testing::rewritten;
 using testing::Rng;
 
 constexpr float kLowest = std::numeric_limits<float>::lowest();
-using Kind = Activation::Kind;
 
 /// x, then an activation if there is one, the pad, and the operation.
 ModelCase case_of(const Shape& shape, const std::optional<Activation>& activation, const Pad& pad,
@@ -97,7 +96,7 @@ TEST(FoldPadding, NumbersThatNoElementIsBelowArePaddingOfAMaxPool) {
             (Names{"clip", "max pool"}));
   expect_stays(case_of(kImages, zeros, max_pool(window)));
   expect_stays(case_of(kImages, testing::make_clip(-0.25F, 6), zeros, max_pool(window)));
-  expect_stays(case_of(kImages, testing::make_activation(Kind::leaky_relu, 0.5F), zeros, max_pool(window)));
+  expect_stays(case_of(kImages, testing::make_activation(Activation::Kind::leaky_relu, 0.5F), zeros, max_pool(window)));
   expect_stays(case_of(kImages, lowest, Pool{.kind = Pool::Kind::average, .window = window}));
 }
 

@@ -80,7 +80,7 @@ Tensor random_input(const Model& model) {
   return testing::random_tensor(rng, model.values[model.inputs[0]].shape);
 }
 
-void expect_equal(const CsrMatrix& a, const CsrMatrix& b) {
+void expect_equal_matrices(const CsrMatrix& a, const CsrMatrix& b) {
   EXPECT_TRUE(std::equal(a.offsets.begin(), a.offsets.end(), b.offsets.begin(), b.offsets.end()));
   EXPECT_TRUE(std::equal(a.indices.begin(), a.indices.end(), b.indices.begin(), b.indices.end()));
   EXPECT_TRUE(std::equal(a.values.begin(), a.values.end(), b.values.begin(), b.values.end()));
@@ -99,7 +99,7 @@ TEST(TfliteData, ASparseFileIsItsDenseSelf) {
   ASSERT_EQ(dense.nodes.size(), sparse.nodes.size());
   for (std::size_t n = 0; n < sparse.nodes.size(); ++n)
     if (const auto* convolution = std::get_if<Convolution>(&sparse.nodes[n].operation))
-      expect_equal(convolution->weights, std::get<Convolution>(dense.nodes[n].operation).weights);
+      expect_equal_matrices(convolution->weights, std::get<Convolution>(dense.nodes[n].operation).weights);
   const Tensor x = random_input(sparse);
   const std::vector<Bounded> of_sparse = evaluate(sparse, {x});
   const std::vector<Bounded> of_dense = evaluate(dense, {x});
