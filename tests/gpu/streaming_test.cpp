@@ -113,7 +113,7 @@ TEST_F(StreamingTest, ALayerThatCannotBeReadEndsTheRun) {
 TEST_F(StreamingTest, OtherVariantsSayWhyTheyRefuse) {
   const Plan plan = testing::streamed_plan(testing::stream_of(testing::deep_network(4)), {}, 2);
   for (const char* name : {"cascade", "resident", "cublas_dense", "cusparse_spgemm_filtered"})
-    EXPECT_NE(support_of(find_variant(name), plan, {10, true, true}, {}).why_not.find("the layers are streamed"),
+    EXPECT_NE(support_of(find_variant(name), plan, {10, true, true}, {}).why_not.find("they are streamed"),
               std::string::npos)
         << name;
 }
