@@ -133,6 +133,11 @@ inline unsigned __funnelshift_l(unsigned low, unsigned high, unsigned shift) {
 inline unsigned __funnelshift_r(unsigned low, unsigned high, unsigned shift) {
   return shift % 32 == 0 ? low : low >> shift % 32 | high << (32 - shift % 32);
 }
+/// The sum of the products of the bytes, and `sum`.
+inline unsigned __dp4a(unsigned a, unsigned b, unsigned sum) {
+  for (unsigned shift = 0; shift < 32; shift += 8) sum += (a >> shift & 255U) * (b >> shift & 255U);
+  return sum;
+}
 /// Byte i of the result is the byte of high:low that bits 4 i .. 4 i + 2 of `selector` name.
 inline unsigned __byte_perm(unsigned low, unsigned high, unsigned selector) {
   const std::uint64_t bytes = std::uint64_t{high} << 32U | low;

@@ -87,6 +87,7 @@ class CascadeEngine final : public InspectableEngine {
       throw UsageError("cascade: images of " + std::to_string(plan_.inputs()) +
                        " neurons do not fit this device's shared memory; spmm_rows supports any");
     allow_shared_memory(cascade::cascade_kernel, shared_bytes_, device);  // the rest is L1, for terms
+    allow_shared_memory(cascade::tail_kernel, sizeof(cascade::TailBlock), device);
     allow_shared_memory(cascade::count_kernel, device.sharedMemPerMultiprocessor, device);
   }
   ~CascadeEngine() override { cudaStreamSynchronize(stream_); }

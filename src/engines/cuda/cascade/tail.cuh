@@ -7,12 +7,12 @@
 // Work. A warp takes a survivor of the first launch, drops it if it is a duplicate, and runs it to the last layer or
 // until it retires. The last block to finish writes the results into the host's memory.
 //
-// Mapping. A lane computes the neurons `lane` and `lane + 32` of a layer. Activations lie in shared memory, and a term
-// is the byte that completes the address of its input: one permutation of bytes, one read, one FMA. The terms of the
-// next layer are in registers by the time that a layer ends.
+// Mapping. A lane computes the neurons `lane` and `lane + 32` of a layer. Activations lie in shared memory, in several
+// copies, so that the inputs that the lanes read at a time lie in different banks. A term is a byte, the word of its
+// input in the row: a dot product with one byte of 4 makes the address, then follow one read and one FMA. The terms of
+// the next layer are in registers by the time that a layer ends.
 //
-// Bound. Latency of a layer; with all warps of a multiprocessor busy, shared memory: two inputs share each of its
-// banks.
+// Bound. Latency of a layer; with all warps of a multiprocessor busy, shared memory.
 
 #include <bit>
 
@@ -26,9 +26,9 @@ inline constexpr Index kTailWarps = 32;  ///< of a block
 inline constexpr Index kTailThreads = 32 * kTailWarps;
 
 struct TailBlock {
-  /// Of each warp's image before and after a layer, in turns, from the first 512-byte bound on: the addresses of a row
-  /// differ in their last byte.
-  float rows[2 * kTailWarps + 2][kTailWidth];
+  /// Of each warp's image before and after a layer, in turns, from the first multiple of two rows on: the addresses of
+  /// the two differ in one bit.
+  float rows[2 * kTailWarps + 2][kTailCopies * kTailWidth];
   Index live[kMostTailLayers];       ///< images by layer, from LaunchArgs::first on, as in LayerTally
   Index saturated[kMostTailLayers];  ///< likewise
   Index reached;                     ///< the layer after the last one that was run
@@ -68,8 +68,7 @@ class TailImage {
                         lane_ + 32 < width ? __ldcg(row + lane_ + 32) : 0.0F};
     row_ = (shared_address(block_.rows) + 2 * kRowBytes - 1) / (2 * kRowBytes) * (2 * kRowBytes) +
            threadIdx.x / 32 * 2 * kRowBytes;
-    store_shared(row_ + 4 * lane_, y[0]);
-    store_shared(row_ + 4 * lane_ + 128, y[1]);
+    store(y);
     __syncwarp();
     if (searching && __any_sync(0xffffffffU, is_duplicate(args_, width, place + lane_, lane_ == 0, hash, image_)))
       return;
@@ -86,7 +85,16 @@ class TailImage {
   }
 
  private:
-  static constexpr Index kRowBytes = kTailWidth * sizeof(float);
+  static constexpr Index kRowBytes = kTailCopies * kTailWidth * sizeof(float);
+
+  /// Writes this lane's two neurons, all copies of them.
+  __device__ void store(const float (&y)[2]) const {
+#pragma unroll
+    for (Index copy = 0; copy < kTailCopies; ++copy) {
+#pragma unroll
+      for (Index k = 0; k < 2; ++k) store_shared((row_ + 4 * lane_) ^ (4 * tail_word(32 * k, copy)), y[k]);
+    }
+  }
 
   /// Sums of this lane's first kNeurons neurons, in order.
   template <Index kNeurons>
@@ -102,7 +110,7 @@ class TailImage {
           for (Index k = 0; k < kNeurons; ++k) {
             const uint4& chunk = step.chunks[k][q];
             const std::uint32_t terms = word == 0 ? chunk.x : word == 1 ? chunk.y : word == 2 ? chunk.z : chunk.w;
-            y[k][t] = load_shared(__byte_perm(row_, terms, 0x3214U + t));
+            y[k][t] = load_shared(__dp4a(terms, 4U << (8 * t), row_));
           }
         }
 #pragma unroll
@@ -133,8 +141,8 @@ class TailImage {
       const bool exists = lane_ + 32 * k < outputs;
       live = live || (exists && y[k] > 0.0F);
       below = below || (exists && y[k] < cap);
-      store_shared(row_ + 4 * lane_ + 128 * k, y[k]);
     }
+    store(y);
     const Marks marks{static_cast<std::uint8_t>(__any_sync(0xffffffffU, live) ? 1 : 0),
                       static_cast<std::uint8_t>(__any_sync(0xffffffffU, below) ? 1 : 0)};
     const Decision decision = decide(program_, number, outputs, true, marks);
@@ -157,7 +165,7 @@ class TailImage {
     }
     place = __shfl_sync(0xffffffffU, place, 0);
     float* row = args_.out.rows + std::size_t{place} * args_.out.stride;
-    for (Index i = lane_; i < width; i += 32) row[i] = load_shared(row_ + 4 * i);
+    for (Index i = lane_; i < width; i += 32) row[i] = load_shared(row_ + 4 * tail_word(i, 0));
   }
 
   const ProgramView& program_;

@@ -14,6 +14,16 @@ inline constexpr Index kTailWidth = 64;         ///< neurons of a layer at most,
 inline constexpr Index kTailDegree = 32;        ///< terms of a neuron
 inline constexpr Index kMostTailLayers = 2048;  ///< that a block counts images of
 
+/// Copies of an image's activations in shared memory. The 32 lanes of a warp read one input each at a time; find_tail()
+/// chooses the copies such that no two of the inputs lie in one bank, if that can be.
+inline constexpr Index kTailCopies = 4;
+inline constexpr std::uint64_t kTailSwaps = 0x0718'0102'0408'1000;  ///< a byte by copy and by half of the neurons
+
+/// The word of a copy's neuron in a row of kTailCopies x kTailWidth floats; its bank is the last five bits.
+constexpr Index tail_word(Index neuron, Index copy) {
+  return copy * kTailWidth + (neuron ^ (static_cast<Index>(kTailSwaps >> (16 * copy + neuron / 32 * 8)) & 0xffU));
+}
+
 struct alignas(16) TailLayer {
   float weight = 0.0F;
   float bias = 0.0F;
@@ -28,8 +38,8 @@ struct Tail {
 
   Index first = 0;
   std::vector<TailLayer> layers;  ///< from `first` on
-  /// By layer: term t of neuron j, its input times the size of a float, at byte ((j / 32 * 2 + t / 16) * 32 + j % 32)
-  /// 16 + t % 16.
+  /// By layer: term t of neuron j, as the tail_word() of its input, at byte ((j / 32 * 2 + t / 16) * 32 + j % 32) 16 +
+  /// t % 16.
   std::vector<std::uint8_t> terms;
 };
 

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "plan/planner.hpp"
 #include "support/narrow_network.hpp"
 
@@ -20,6 +22,45 @@ std::optional<Tail> tail_of(const Network& network, Index first = 1, const char*
   return find_tail(compile_cascade(plan), plan, first);
 }
 
+/// The terms of layer `first + k` of a tail as the words of a row, by neuron.
+std::vector<std::uint8_t> words_of(const Tail& tail, Index k, Index neuron) {
+  std::vector<std::uint8_t> words;
+  for (Index t = 0; t < kTailDegree; ++t)
+    words.push_back(tail.terms[k * Tail::kLayerBytes + ((neuron / 32 * 2 + t / 16) * 32 + neuron % 32) * 16 + t % 16]);
+  return words;
+}
+
+/// The neuron of which a word of a row holds a copy.
+Index neuron_of(Index word) {
+  for (Index neuron = 0; neuron < kTailWidth; ++neuron)
+    for (Index copy = 0; copy < kTailCopies; ++copy)
+      if (tail_word(neuron, copy) == word) return neuron;
+  return kTailWidth;
+}
+
+TEST(TailProgram, RowsHaveAWordForEachCopyOfANeuron) {
+  std::set<Index> neurons;
+  for (Index word = 0; word < kTailCopies * kTailWidth; ++word) neurons.insert(neuron_of(word));
+  EXPECT_EQ(neurons.size(), kTailWidth);
+  EXPECT_EQ(*neurons.rbegin(), kTailWidth - 1) << "a word without a neuron";
+}
+
+TEST(TailProgram, LanesReadInputsFromDifferentBanks) {
+  const std::optional<Tail> tail = tail_of(network_of({64, 64, 40}));
+  ASSERT_TRUE(tail);
+  for (const Index k : {0U, 1U})
+    for (Index begin = 0; begin < tail->layers[k].outputs; begin += 32) {
+      const Index end = std::min(begin + 32, tail->layers[k].outputs);
+      for (Index t = 0; t < kTailDegree; ++t) {
+        std::set<Index> words;
+        for (Index neuron = begin; neuron < end; ++neuron) words.insert(words_of(*tail, k, neuron)[t]);
+        std::set<Index> banks;
+        for (const Index word : words) banks.insert(word % 32);
+        EXPECT_EQ(banks.size(), words.size()) << "layer " << k << ", from neuron " << begin << ", term " << t;
+      }
+    }
+}
+
 TEST(TailProgram, HasTheTermsInTheirOrder) {
   const Network network = network_of({64, 40, 64, 7});
   const std::optional<Tail> tail = tail_of(network, 2);
@@ -34,8 +75,7 @@ TEST(TailProgram, HasTheTermsInTheirOrder) {
     EXPECT_EQ(tail->layers[k].bias, -2.0F);
     for (Index j = 0; j < layer.outputs(); ++j)
       for (Index t = 0; t < kTailDegree; ++t)
-        ASSERT_EQ(tail->terms[k * Tail::kLayerBytes + ((j / 32 * 2 + t / 16) * 32 + j % 32) * 16 + t % 16],
-                  4 * layer.weights.indices[j * kTailDegree + t])
+        ASSERT_EQ(neuron_of(words_of(*tail, k, j)[t]), layer.weights.indices[j * kTailDegree + t])
             << "layer " << 2 + k << ", neuron " << j << ", term " << t;
   }
 }
