@@ -141,7 +141,7 @@ class CascadeRun {
   template <Index kLog>
   void launch_front_of(const LaunchArgs& args) {
     using Shape = FrontShape<kLog>;
-    divide_images(images_, blocks_, Shape::kImages, front_view_);
+    divide_images(images_, blocks_, Shape::kTeams, Shape::kImages, front_view_);
     emulation::launch(blocks_, Shape::kThreads, sizeof(FrontBlock<Shape>),
                       [&] { front_kernel<kLog>(front_view_, args); });
   }

@@ -176,7 +176,7 @@ class CascadeEngine final : public InspectableEngine {
   void launch_front(const LaunchArgs& args) {
     cascade::FrontView view = program_->front_view;
     view.bits = reinterpret_cast<const std::uint32_t*>(images_.words());
-    cascade::divide_images(args.images, blocks_, front_.images, view);
+    cascade::divide_images(args.images, blocks_, front_.teams, front_.images, view);
     front_.kernel<<<blocks_, front_.threads, front_.shared_bytes, stream_>>>(view, args);
     check_launch();
   }

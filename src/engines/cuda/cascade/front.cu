@@ -12,6 +12,7 @@ FrontLaunch launch_of() {
   using Shape = FrontShape<kLog>;
   return {.kernel = front_kernel<kLog>,
           .threads = Shape::kThreads,
+          .teams = Shape::kTeams,
           .images = Shape::kImages,
           .shared_bytes = sizeof(FrontBlock<Shape>)};
 }

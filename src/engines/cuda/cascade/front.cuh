@@ -152,10 +152,11 @@ struct FrontTicket {
     return ticket;
   }
   __device__ FrontImages images(const FrontView& front, Index all) const {
-    const Index first = (own * gridDim.x + blockIdx.x) * front.large_batch;
-    if (own < front.own_batches) return {first, front.large_batch};
-    const Index rest = front.own_batches * gridDim.x * front.large_batch + common * front.small_batch;
-    return {rest, rest < all ? min(all - rest, front.small_batch) : 0};
+    const bool dealt = own < front.own_batches;
+    const Index most = dealt ? front.large_batch : front.small_batch;
+    const Index first = dealt ? (own * gridDim.x + blockIdx.x) * most
+                              : front.own_batches * gridDim.x * front.large_batch + common * most;
+    return {first, first < all ? min(all - first, most) : 0};
   }
 };
 

@@ -10,6 +10,7 @@ namespace spdnn::cuda::cascade {
 struct FrontLaunch {
   void (*kernel)(FrontView, LaunchArgs) = nullptr;
   Index threads = 0;
+  Index teams = 0;   ///< of a block
   Index images = 0;  ///< that a team takes at a time, at most
   std::size_t shared_bytes = 0;
 };

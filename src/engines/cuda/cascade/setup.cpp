@@ -95,10 +95,17 @@ FrontView view_of(const Front& front, const Plan& plan, const ProgramView& progr
   return view;
 }
 
-void divide_images(Index images, Index blocks, Index most, FrontView& front) {
-  front.large_batch = most;
-  front.small_batch = std::max(most / 2, Index{1});
-  front.own_batches = images / (2 * blocks * most);
+void divide_images(Index images, Index blocks, Index teams, Index most, FrontView& front) {
+  constexpr Index kFewRounds = 2;  // three are no faster: results/tried.md
+  const Index rounds = (images - 1) / (blocks * teams * most) + 1;
+  if (rounds <= kFewRounds) {
+    front.own_batches = rounds * teams;
+    front.large_batch = front.small_batch = (images - 1) / (blocks * front.own_batches) + 1;
+  } else {
+    front.own_batches = images / (2 * blocks * most);
+    front.large_batch = most;
+    front.small_batch = std::max(most / 2, Index{1});
+  }
 }
 
 Index second_launch_layer(const CascadeProgram& program) {

@@ -33,9 +33,10 @@ Index counting_tile(CountingArgs counting, std::size_t block_bytes);
 ProgramView view_of(const CascadeProgram& program, const Plan& plan, const SharedLayout& layout);
 CountingArgs counting_of(const CountedLayer& first, const Plan& plan);
 FrontView view_of(const Front& front, const Plan& plan, const ProgramView& program);
-/// Divides the images among blocks, whose teams take at most `most` at a time: one half is dealt out in batches of that
-/// size, the other taken as teams become free, in batches of half the size.
-void divide_images(Index images, Index blocks, Index most, FrontView& front);
+/// Divides images, at least one, among blocks of `teams` teams each, which take at most `most` at a time. Where every
+/// team would take at most two batches, all batches have one size and are dealt out. Otherwise one half is dealt out in
+/// batches of `most`, the other is taken as teams become free, in batches of half the size.
+void divide_images(Index images, Index blocks, Index teams, Index most, FrontView& front);
 
 /// The first layer of the second launch; the depth if one launch runs all layers.
 Index second_launch_layer(const CascadeProgram& program);
