@@ -94,7 +94,8 @@ TEST(EmulatedFront, KeepsImagesThatALaterLayerRevives) {
   }
 }
 
-/// Blocks take batches one after another, the last of them with fewer images than the others.
+/// Blocks take batches one after another, the last of them with fewer images than the others: all from their share, or
+/// the last ones from those that are left to all blocks.
 TEST(EmulatedFront, TakesAllImages) {
   const testing::Shifts shifts = testing::shifts_of_all_widths()[0];
   const Plan plan = make_plan(testing::shifted_network(shifts), parse_passes("dead,saturated"));
@@ -103,10 +104,12 @@ TEST(EmulatedFront, TakesAllImages) {
     const auto reference = testing::oracle_engine(plan);
     reference->load(images);
     testing::run_through(*reference, plan.depth());
-    CascadeRun cascade_run(plan, images, Device{kLarge.block_bytes, 1});
-    cascade_run.run(plan.depth());
-    EXPECT_EQ(cascade_run.activations(plan.depth()), reference->activations()) << count << " images";
-    EXPECT_EQ(cascade_run.alive(), reference->outcome().alive) << count << " images";
+    for (const Index teams : {1U, 24U}) {
+      CascadeRun cascade_run(plan, images, Device{kLarge.block_bytes, 2}, {.teams = teams});
+      cascade_run.run(plan.depth());
+      EXPECT_EQ(cascade_run.activations(plan.depth()), reference->activations()) << count << " images";
+      EXPECT_EQ(cascade_run.alive(), reference->outcome().alive) << count << " images";
+    }
   }
 }
 

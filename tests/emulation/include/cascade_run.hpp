@@ -33,6 +33,7 @@ struct Departure {
   bool layer_1_by_sums = false;
   bool without_front = false;
   bool without_tail = false;
+  std::optional<Index> teams{};  ///< of a block, when images are divided among front_kernel's teams
 };
 
 /// A compiled plan, and images that it is run on as the engine runs them.
@@ -44,6 +45,7 @@ class CascadeRun {
         blocks_(device.blocks),
         compiled_(compile_cascade(plan)),
         second_(departure.second.value_or(second_launch_layer(compiled_))),
+        teams_(departure.teams),
         stride_(padded_width(compiled_.width)),
         shared_(divide_shared_memory(plan.max_outputs(), device.block_bytes)),
         view_(view_of(compiled_, plan, shared_)),
@@ -141,7 +143,7 @@ class CascadeRun {
   template <Index kLog>
   void launch_front_of(const LaunchArgs& args) {
     using Shape = FrontShape<kLog>;
-    divide_images(images_, blocks_, Shape::kTeams, Shape::kImages, front_view_);
+    divide_images(images_, blocks_, teams_.value_or(Shape::kTeams), Shape::kImages, front_view_);
     emulation::launch(blocks_, Shape::kThreads, sizeof(FrontBlock<Shape>),
                       [&] { front_kernel<kLog>(front_view_, args); });
   }
@@ -169,6 +171,7 @@ class CascadeRun {
   unsigned blocks_;
   CascadeProgram compiled_;
   Index second_;
+  std::optional<Index> teams_;
   Index stride_;
   SharedLayout shared_;
   ProgramView view_;
