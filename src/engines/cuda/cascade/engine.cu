@@ -130,19 +130,23 @@ class CascadeEngine final : public InspectableEngine {
     SurvivorBuffers last;
     last.reserve(images_.images(), row_stride_, stream_);
     enqueue(reached_, last.view());
-
-    std::vector<float> rows(last.rows.size());
-    std::vector<Index> images(images_.images());
-    check(cudaMemcpyAsync(rows.data(), last.rows.data(), last.rows.bytes(), cudaMemcpyDeviceToHost, stream_));
-    check(cudaMemcpyAsync(images.data(), last.images.data(), last.images.bytes(), cudaMemcpyDeviceToHost, stream_));
     check(cudaStreamSynchronize(stream_));
+
     const Index width = plan_.layers[reached_ - 1].outputs();
+    std::vector<Index> images(host_counters().left);
+    std::vector<float> rows(images.size() * width);
+    if (!images.empty()) {
+      check(cudaMemcpyAsync(images.data(), last.images.data(), images.size() * sizeof(Index), cudaMemcpyDeviceToHost,
+                            stream_));
+      check(cudaMemcpy2DAsync(rows.data(), width * sizeof(float), last.rows.data(), row_stride_ * sizeof(float),
+                              width * sizeof(float), images.size(), cudaMemcpyDeviceToHost, stream_));
+      check(cudaStreamSynchronize(stream_));
+    }
     std::vector<double> all(std::size_t{images_.images()} * width, 0.0);
     for (const Index image : categories())
       std::fill_n(all.begin() + std::size_t{image} * width, width, plan_.cap.value_or(0.0));
-    images.resize(host_counters().left);
     for (std::size_t i = 0; i < images.size(); ++i)
-      std::copy_n(rows.begin() + i * row_stride_, width, all.begin() + std::size_t{images[i]} * width);
+      std::copy_n(rows.begin() + i * width, width, all.begin() + std::size_t{images[i]} * width);
     for (const auto& [image, owner] : duplicates_.owners(static_cast<Index>(host_counters().listed), stream_))
       std::copy_n(all.begin() + std::size_t{owner} * width, width, all.begin() + std::size_t{image} * width);
     return all;

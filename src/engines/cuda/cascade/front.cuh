@@ -64,8 +64,8 @@ struct FrontBatch {
     if (may_saturate) {
       below = images_of(__ballot_sync(0xffffffffU, has_word && mask != 0xffffffffU));
       if ((live & ~below) != 0) {
-        const bool below_cap = has_word && (live & ~below & own_image()) != 0 && layers.below_cap(number);
-        below |= images_of(__ballot_sync(0xffffffffU, below_cap));
+        const bool below_cap = layers.below_cap(number);
+        below |= images_of(__ballot_sync(0xffffffffU, has_word && below_cap));
       }
     }
     if constexpr (Shape::kWarps > 1) {

@@ -188,13 +188,15 @@ struct FrontLayers {
     });
   }
 
-  /// Whether a value of this lane's word is below the cap after layer `number`. Slow, and seldom needed.
+  /// Whether a value of this lane's word is below the cap after layer `number`. By whole warps, which read one word at
+  /// a time.
   __device__ bool below_cap(Index number) const {
     bool below = false;
+#pragma unroll 4
     for (Index i = 0; i < 32; ++i) {
-      const Index slot = 32 * team.own_word(team.lane) + i;
+      const Index slot = 32 * team.own_word(i) + team.lane;
       const float y = number == 0 ? front.activations[memory.counts()[slot]] : memory.values[number % 2][slot];
-      below = below || y < front.cap;
+      if (__any_sync(0xffffffffU, y < front.cap) && team.lane == i) below = true;
     }
     return below;
   }
