@@ -57,15 +57,15 @@ struct FrontBatch {
   /// cap. By all threads of the team.
   __device__ void note(Index number, std::uint32_t mask) {
     const FrontTeam<Shape>& team = layers.team;
-    const bool has_word = layers.has_word(number);
+    const bool has_word = layers.has_word(number, team.lane);
     const bool may_saturate = number + 1 >= front.saturated_from;
     live = images_of(__ballot_sync(0xffffffffU, has_word && mask != 0)) & ~saturated;
     std::uint32_t below = 0;
     if (may_saturate) {
       below = images_of(__ballot_sync(0xffffffffU, has_word && mask != 0xffffffffU));
-      if ((live & ~below) != 0) {
-        const bool below_cap = layers.below_cap(number);
-        below |= images_of(__ballot_sync(0xffffffffU, has_word && below_cap));
+      for (std::uint32_t left = live & ~below; left != 0; left &= left - 1) {
+        const Index lane = __ffs(static_cast<int>(left)) - 1;
+        if (layers.below_cap(number, lane, Shape::kWarps == 1 ? kLanes : 32)) below |= 1U << lane;
       }
     }
     if constexpr (Shape::kWarps > 1) {

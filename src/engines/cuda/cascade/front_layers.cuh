@@ -18,9 +18,9 @@ struct FrontLayers {
   static constexpr Index kBits = 6;         ///< of a count
   static constexpr Index kOctets = 4 * 32;  ///< of a warp, a multiple of the eight that it computes at a time
 
-  /// Whether this lane's word is one of layer `number`.
-  __device__ bool has_word(Index number) const {
-    return number + 1 < front.until || team.own_word(team.lane) % Shape::kWords < front.outputs / 32;
+  /// Whether a lane's word is one of layer `number`.
+  __device__ bool has_word(Index number, Index lane) const {
+    return number + 1 < front.until || team.own_word(lane) % Shape::kWords < front.outputs / 32;
   }
 
   /// Reads this thread's words of the images' bits.
@@ -93,7 +93,7 @@ struct FrontLayers {
   /// One bit per slot of this lane's word in layer `number`: it has an input above 0, that of its own number or the one
   /// `shift` ahead.
   __device__ std::uint32_t with_inputs(Index number, Index shift) const {
-    if (!has_word(number)) return 0;
+    if (!has_word(number, team.lane)) return 0;
     const std::uint32_t* masks = memory.masks[(number - 1) % 2];
     const Index word = team.own_word(team.lane);
     const Index image = word & ~(Shape::kWords - 1);
@@ -188,17 +188,15 @@ struct FrontLayers {
     });
   }
 
-  /// Whether a value of this lane's word is below the cap after layer `number`. By whole warps, which read one word at
-  /// a time.
-  __device__ bool below_cap(Index number) const {
-    bool below = false;
-#pragma unroll 4
-    for (Index i = 0; i < 32; ++i) {
+  /// Whether a value is below the cap after layer `number`, of the words of `lanes` lanes from `first` on. By whole
+  /// warps.
+  __device__ bool below_cap(Index number, Index first, Index lanes) const {
+    for (Index i = first; i < first + lanes && has_word(number, i); ++i) {
       const Index slot = 32 * team.own_word(i) + team.lane;
       const float y = number == 0 ? front.activations[memory.counts()[slot]] : memory.values[number % 2][slot];
-      if (__any_sync(0xffffffffU, y < front.cap) && team.lane == i) below = true;
+      if (__any_sync(0xffffffffU, y < front.cap)) return true;
     }
-    return below;
+    return false;
   }
 };
 
