@@ -33,7 +33,7 @@ int main(int count, char** arguments) try {
   std::cout << spdnn::to_string(report.verdict.status) << " by " << report.variant << ", classes:";
   for (const spdnn::Index predicted : report.predictions) std::cout << ' ' << predicted;
   std::cout << '\n'
-            << spdnn::shape_text(report.logits.shape) << " logits, the first " << report.logits.values[0] << '\n';
+            << spdnn::shape_text(report.logits().shape) << " logits, the first " << report.logits().values[0] << '\n';
   return report.verdict.status == spdnn::Verdict::Status::passed ? 0 : 1;
 } catch (const spdnn::Error& error) {  // UsageError, DataError or DeviceError
   std::cerr << "example_model: " << error.what() << '\n';

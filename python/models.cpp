@@ -31,13 +31,21 @@ py::tuple extents_of(const Shape& shape) {
 }
 
 /// (name, shape) of each.
-py::list values_of(const NamedModel& named, const std::vector<ValueId>& ids) {
+py::list values_of(const Model& model, const std::vector<ValueId>& ids, const std::vector<std::string>& names) {
   py::list values;
-  for (const ValueId id : ids) {
-    const Value& value = named.model.values[id];
-    values.append(py::make_tuple(text_of(value.name), extents_of(value.shape)));
-  }
+  for (std::size_t i = 0; i < ids.size(); ++i)
+    values.append(py::make_tuple(text_of(names[i]), extents_of(model.values[ids[i]].shape)));
   return values;
+}
+
+py::list inputs_of(const NamedModel& named) {
+  std::vector<std::string> names;
+  for (const ValueId id : named.model.inputs) names.push_back(named.model.values[id].name);
+  return values_of(named.model, named.model.inputs, names);
+}
+
+py::list outputs_of(const NamedModel& named) {
+  return values_of(named.model, named.model.outputs, output_names(named.model));
 }
 
 /// (name, operation, shape of the output, weights, of these not zero) of each.
@@ -68,7 +76,8 @@ ModelTruth model_truth(const py::dict& given) {
     const Array<std::int64_t> labels = borrow<std::int64_t>(given["labels"].cast<py::array>());
     truth.label_list.emplace(labels.begin(), labels.end());
   }
-  if (!given["expected"].is_none()) truth.expected_logits = tensor_of(given["expected"].cast<py::array>());
+  for (const auto& [name, array] : given["expected"].cast<py::dict>())
+    truth.expected_outputs.push_back({name.cast<std::string>(), tensor_of(array.cast<py::array>())});
   truth.min_accuracy = given["min_accuracy"].cast<std::optional<double>>();
   truth.everything = given["verify_all"].cast<bool>();
   truth.sample = given["verify_sample"].cast<Index>();
@@ -81,6 +90,7 @@ ModelSpec model_spec(const NamedModel& named, const py::dict& given) {
   ModelSpec spec;
   spec.path = named.path;
   spec.truth = model_truth(given);
+  spec.outputs = given["outputs"].cast<std::vector<std::string>>();
   spec.rewrites = rewrites(given);
   static_cast<EngineSettings&>(spec) = engine_settings(given);
   spec.trials = given["trials"].cast<int>();
@@ -105,8 +115,10 @@ py::dict infer(const NamedModel& named, const py::array& images, const py::dict&
       return inference.report();
     });
   });
+  py::dict outputs;
+  for (const ModelOutput& output : report.outputs) outputs[text_of(output.name)] = handed_over(output.values);
   py::dict result;
-  result["logits"] = handed_over(report.logits);
+  result["outputs"] = outputs;
   result["predictions"] = report.classes == 0 ? py::object(py::none()) : copy<std::int64_t>(report.predictions);
   result["json"] = text_of(to_json(report));
   result["text"] = text_of(to_text(report));
@@ -143,8 +155,8 @@ void define_models(py::module_& module) {
                   })
       .def_property_readonly("path", [](const NamedModel& named) { return py::bytes(named.path); })
       .def_property_readonly("name", [](const NamedModel& named) { return text_of(named.model.name); })
-      .def_property_readonly("inputs", [](const NamedModel& named) { return values_of(named, named.model.inputs); })
-      .def_property_readonly("outputs", [](const NamedModel& named) { return values_of(named, named.model.outputs); })
+      .def_property_readonly("inputs", &inputs_of)
+      .def_property_readonly("outputs", &outputs_of)
       .def_property_readonly("nodes", &nodes_of)
       .def("matrix", &matrix_of)
       .def("compile", &compile)

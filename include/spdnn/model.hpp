@@ -190,6 +190,10 @@ struct Model {
   void validate() const;
 };
 
+/// The names of the model's outputs, by which users choose them and find them in files: the values' names. One without
+/// a name, and one whose name an earlier output has, get the number of the output, from 1, at the end.
+std::vector<std::string> output_names(const Model& model);
+
 /// Fills the shapes of all values from those of the inputs, which have one each; axis 0 may be kBatchExtent. Throws
 /// UsageError, naming the node, if an operation does not support its inputs' shapes.
 void infer_shapes(Model& model);

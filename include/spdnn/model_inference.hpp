@@ -34,13 +34,14 @@ struct ModelTruth {
   std::string labels;                                   ///< a file of the classes, one for each image; empty: none
   std::optional<std::vector<std::int64_t>> label_list;  ///< the same in memory, from 0, in place of a file
   std::optional<double> min_accuracy;                   ///< above 0, up to 1: a lower accuracy fails
-  std::string expected;                   ///< a file of logits (.npy), of the first images or of all; empty: none
-  std::optional<Tensor> expected_logits;  ///< the same in memory, in place of a file
-  Index sample = 0;                       ///< number of images that the reference recomputes
-  bool everything = false;                ///< recompute all images
+  /// A file of the outputs (.npz, by name; of a single output also .npy), of the first images or of all; empty: none.
+  std::string expected;
+  std::vector<NamedTensor> expected_outputs;  ///< the same in memory, in place of a file; a single one needs no name
+  Index sample = 0;                           ///< number of images that the reference recomputes
+  bool everything = false;                    ///< recompute all images
 
   bool has_labels() const { return label_list || !labels.empty(); }
-  bool has_expected() const { return expected_logits || !expected.empty(); }
+  bool has_expected() const { return !expected_outputs.empty() || !expected.empty(); }
 };
 
 /// The work of a run and its settings. Every field has the default of the command line.
@@ -48,7 +49,8 @@ struct ModelSpec : RunSettings {
   std::string path;            ///< for read_model(); the name in messages for a model in memory
   std::optional<Shape> shape;  ///< of the input, in place of the file's; kBatchExtent on axis 0: any number of images
   ModelInputs inputs;
-  std::string names;  ///< a file of the classes' names, one per line, for reports; empty: none
+  std::vector<std::string> outputs;  ///< names of those to compute, in this order; empty: all
+  std::string names;                 ///< a file of the classes' names, one per line, for reports; empty: none
   ModelTruth truth;
   Rewrites rewrites = kAllRewrites;  ///< made before running; the reference runs the model as given
   bool profile = false;              ///< time each node

@@ -39,11 +39,11 @@ struct NearTie {
   Index expected = 0;
 };
 
-/// Logits compared with others: within the proven bound of fp32's errors, and within a chosen tolerance
-/// (docs/models.md).
-struct LogitCheck {
-  /// Of the largest expected logit. fp32 engines differ by at most some hundredths of it, even in deep models, whose
-  /// bound may be as large as the logits.
+/// One output compared with another computation of it: within the proven bound of fp32's errors, and within a chosen
+/// tolerance (docs/models.md).
+struct OutputCheck {
+  /// Of the largest expected number. fp32 engines differ by at most some hundredths of it, even in deep models, whose
+  /// bound may be as large as the numbers.
   static constexpr double kTolerance = 1e-4;
   /// Of a probability, from a softmax or a sigmoid: at most this of 1 and ten times this of itself, as any change of a
   /// number before the softmax changes it in proportion; and a unit in the last place of numbers up to 4, because
@@ -52,24 +52,34 @@ struct LogitCheck {
     return kTolerance * std::min(1.0, 10 * expected) + 0x1p-22;
   }
 
-  std::string against;             ///< for people
-  Index images = 0;                ///< number of compared images, from the first
-  double largest_ratio = 0;        ///< of |found - expected| / bound; more than 1 is wrong
-  double largest_deviation = 0;    ///< |found - expected|, in units of the logits
-  double largest_bound = 0;        ///< likewise; infinite if the theorem gives no bound for a logit
-  double largest_expected = 0;     ///< |expected|, likewise
-  double tolerance = 0;            ///< likewise, of a number that is no probability; or of the largest probability
-  double largest_excess = 0;       ///< of |found - expected| / tolerance; more than 1 is wrong
-  Index outside = 0;               ///< images with a logit outside its bound
-  Index beyond = 0;                ///< other images, with a logit beyond the tolerance
-  std::vector<Index> first_ids{};  ///< 1-based, at most ten: the first of both
-  Index differing = 0;             ///< images of another prediction
+  std::string name{};            ///< of the output
+  double largest_ratio = 0;      ///< of |found - expected| / bound; more than 1 is wrong
+  double largest_deviation = 0;  ///< |found - expected|, in units of the output
+  double largest_bound = 0;      ///< likewise; infinite if the theorem gives no bound for a number
+  double largest_expected = 0;   ///< |expected|, likewise
+  double tolerance = 0;          ///< likewise, of a number that is no probability; or of the largest probability
+  double largest_excess = 0;     ///< of |found - expected| / tolerance; more than 1 is wrong
+
+  /// Whether numbers within these bounds are proven right: no bound is above a hundredth of the largest number. In deep
+  /// models bounds grow beyond that.
+  bool conclusive() const { return largest_bound <= 0.01 * largest_expected; }
+};
+
+/// The outputs of a run compared with another computation of them.
+struct LogitCheck {
+  std::string against;                 ///< for people
+  Index images = 0;                    ///< number of compared images, from the first
+  std::vector<OutputCheck> outputs{};  ///< of the run, all of them
+  Index outside = 0;                   ///< images with a number outside its bound
+  Index beyond = 0;                    ///< other images, with a number beyond the tolerance
+  std::vector<Index> first_ids{};      ///< 1-based, at most ten: the first of both
+  Index differing = 0;                 ///< images of another prediction
   std::vector<NearTie> near_ties{};
 
   bool right() const { return outside == 0 && beyond == 0; }
-  /// Whether logits within these bounds are proven right: no bound is above a hundredth of the largest logit. In deep
-  /// models bounds grow beyond that.
-  bool conclusive() const { return largest_bound <= 0.01 * largest_expected; }
+  bool conclusive() const;
+  /// The output that is farthest from its bound or tolerance; of equal ones the first.
+  const OutputCheck& worst() const;
 };
 
 /// Each node's output compared with the reference's result for the engine's own inputs to that node. Errors do not
@@ -79,8 +89,8 @@ struct NodeCheck {
   std::size_t nodes = 0;     ///< of the model that ran
   double largest_ratio = 0;  ///< to the bound; more than 1 is wrong
   std::string worst;         ///< the node of this ratio
-  /// Between a logit and that of the reported run, whose nodes may have been fused and whose batches may have had
-  /// another size.
+  /// Between a number of an output and that of the reported run, whose nodes may have been fused and whose batches may
+  /// have had another size.
   double largest_difference = 0;
 
   bool right() const { return largest_ratio <= 1; }
@@ -97,7 +107,7 @@ struct NodeSeconds {
 struct ModelDifference {
   std::string variant;
   Index differing = 0;            ///< predictions
-  double largest_difference = 0;  ///< of two logits; infinite if one of them is not finite
+  double largest_difference = 0;  ///< of two numbers of an output; infinite if one of them is not finite
 };
 
 /// The run without rewrites (`--compare`).
@@ -105,13 +115,19 @@ struct ComparedModelRun : ModelDifference {
   Spread infer;
 };
 
+/// An output of a model's run.
+struct ModelOutput {
+  std::string name;  ///< unique
+  Shape shape;       ///< of the model; kBatchExtent on axis 0 if it takes any number of images
+  Tensor values{};   ///< after the run, images on axis 0
+};
+
 /// One run of a model: all contents of the text report and the JSON line.
 struct ModelReport : RunRecord {
-  std::string model;  ///< the file
-  std::string name;   ///< given by the file; may be empty
-  Shape input;        ///< of the model; kBatchExtent on axis 0 if it takes any number of images
-  Shape output;       ///< of its first output
-  std::size_t outputs = 0;
+  std::string model;                     ///< the file
+  std::string name;                      ///< given by the file; may be empty
+  Shape input;                           ///< of the model; kBatchExtent on axis 0 if it takes any number of images
+  std::vector<ModelOutput> outputs;      ///< of the run; classes are those of the first
   std::size_t nodes = 0;                 ///< as given
   Rewrites rewrites;                     ///< as chosen
   std::size_t nodes_run = 0;             ///< after the rewrites
@@ -125,20 +141,20 @@ struct ModelReport : RunRecord {
   std::vector<std::string> class_names;  ///< by class; empty: classes have only numbers
   std::string score;                     ///< kind of the first output's numbers: probability, sigmoid, logit, output
   std::vector<NodeSeconds> profile;      ///< the maximum over the ranks for each node
-  Tensor logits;                         ///< the first output, images first
   std::vector<Index> predictions;        ///< the class of the largest logit of each image; empty without classes
   /// The first executed node whose numbers may have exceeded the precision; empty if there is none. Activations may
   /// hide the overflow from the logits, and another order of summation, just as right, may give other logits.
   std::string overflow;
   std::optional<Accuracy> accuracy;
-  std::optional<LogitCheck> expected;      ///< against the logits of a file
+  std::optional<LogitCheck> expected;      ///< against the outputs of a file
   std::optional<LogitCheck> recomputed;    ///< against the reference
   std::optional<NodeCheck> nodes_checked;  ///< of the same images as `recomputed`
   std::optional<ComparedModelRun> compared;
   std::optional<ModelDifference> against_fp32;  ///< of a run below fp32: the same run in fp32
-  Judgement verdict;                            ///< of the logits
+  Judgement verdict;                            ///< of all outputs
 
-  double images_per_second() const;  ///< images / median of infer; 0 if nothing was timed
+  const Tensor& logits() const { return outputs.front().values; }  ///< the first output
+  double images_per_second() const;                                ///< images / median of infer; 0 if nothing was timed
   /// 2 x multiply-adds x images / median of infer.
   double operations_per_second(double multiply_adds) const;
 };

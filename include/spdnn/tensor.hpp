@@ -31,4 +31,9 @@ struct Tensor {
   Array<float> values;  ///< elements(shape) of them
 };
 
+struct NamedTensor {
+  std::string name;
+  Tensor tensor;
+};
+
 }  // namespace spdnn

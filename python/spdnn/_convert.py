@@ -60,7 +60,7 @@ def shared(name: str, given: Any) -> npt.NDArray[Any]:
     return array(name, given)
 
 
-def floats(name: str, given: Any) -> npt.NDArray[np.float32]:
+def floats(name: str, given: Any, stacklevel: int = 3) -> npt.NDArray[np.float32]:
     """Numbers of any type as float32: the array itself if it can be used as it is. Warns the caller of the caller where
     a number changes."""
     values = shared(name, given)
@@ -74,7 +74,7 @@ def floats(name: str, given: Any) -> npt.NDArray[np.float32]:
             raise DataError(f"{name}: {values[place]} at {[int(i) for i in place]} is beyond the numbers of float32")
     if _changed(values, result):
         warnings.warn(f"{name}: {values.dtype} is rounded to float32; .astype(numpy.float32) does so without this warning",
-                      stacklevel=3)
+                      stacklevel=stacklevel)
     return result
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from . import _arguments
+from . import _arguments, _convert
 from .errors import UsageError
 
 
@@ -20,6 +20,29 @@ def array_of(images: Any, input_names: list[str]) -> Any:
         raise _arguments.wrong_type("images", "an array of pixels", images,
                                     "numpy.asarray(PIL.Image.open(path)) is that of a picture, numpy.load(path) of .npy")
     return images
+
+
+def expected(given: Any) -> dict[str, Any]:
+    """Arrays of float32 by output; a single one, which needs no name, has the name ""."""
+    if not isinstance(given, Mapping):
+        given = {"": given}
+    elif not given or not all(isinstance(name, str) for name in given):
+        raise _arguments.wrong_type("expected", "an array, or {name of an output: array}", given)
+    arrays = {}
+    for name, array in given.items():  # no comprehension, which older versions of Python count in stacklevel
+        arrays[name] = _convert.floats(f"expected[{name!r}]" if name else "expected", array, stacklevel=4)
+    return arrays
+
+
+def outputs(given: Any) -> list[str]:
+    """The names of the outputs to compute; none: all."""
+    if given is None:
+        return []
+    if isinstance(given, str):
+        given = [given]
+    if not isinstance(given, Sequence):
+        raise _arguments.wrong_type("output", "a name or a list of names", given)
+    return [_arguments.text("output", name) for name in given]
 
 
 def engine(variant: Any, device: Any, precision: Any, batch: Any, threads: Any, host_memory: Any,

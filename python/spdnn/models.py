@@ -57,7 +57,7 @@ class Model(Held):
 
     @property
     def output_shape(self) -> Shape:
-        """Of the first output, which infer() returns."""
+        """Of the only or the first output."""
         return self._held.outputs[0][1]
 
     @property
@@ -81,7 +81,8 @@ class Model(Held):
         return [None if held is None else scipy.sparse.csr_array(held[0], shape=held[1]) for held in matrices]
 
     def infer(self, images: Any, *, labels: Path | npt.ArrayLike | None = None, min_accuracy: float | None = None,
-              expected: Path | Any | None = None, verify: Literal["all"] | bool | int | None = None,
+              expected: Path | Any | None = None, output: str | Sequence[str] | None = None,
+              verify: Literal["all"] | bool | int | None = None,
               variant: str = "auto", device: Device = "auto", precision: Precision | None = None,
               batch: int | None = None, threads: int | None = None, trials: int = 1, warm_up: int = 0,
               rewrite: str = "all", profile: bool = False, host_memory: int = 0,
@@ -94,8 +95,9 @@ class Model(Held):
             {name: array}, where name is that of the input, is taken, too.
         labels: the class of each image, from 0, or a file of them.
         min_accuracy: more than 0, at most 1, of the labels: PASSED from here on.
-        expected: logits of the first images, or of all, that are to be met within bound and tolerance; or a file
-            of them.
+        expected: the output of the first images, or of all, that is to be met within bound and tolerance; of several
+            outputs {name: array}. Or a file: .npz of arrays by name, or .npy of one.
+        output: the output to compute, or several, by name; None: all of output_names.
         verify: the number of images, or "all" (or True), that the fp64 reference recomputes for comparison.
         variant: an engine by name ("sparse_linear", "conv_dense", "conv_reference"), or "auto".
         precision: without it, the engine's first.
@@ -120,12 +122,13 @@ class Model(Held):
             "labels": None if labels is None or in_file["labels"] else _convert.labels(labels),
             "min_accuracy": None if min_accuracy is None else _arguments.number("min_accuracy", min_accuracy),
             "expected_path": _arguments.path("expected", expected) if in_file["expected"] else b"",
-            "expected": None if expected is None or in_file["expected"] else _convert.floats("expected", expected),
+            "expected": {} if expected is None or in_file["expected"] else _model_arguments.expected(expected),
+            "outputs": _model_arguments.outputs(output),
             "verify_all": verify_all, "verify_sample": verify_sample,
             **_model_arguments.engine(variant, device, precision, batch, threads, host_memory, rewrite),
             "trials": _arguments.count("trials", trials), "warm_up": _arguments.count("warm_up", warm_up, 0),
             "profile": _arguments.flag("profile", profile)}, _arguments.listener(progress))
-        return ModelOutcome(found["logits"], found["predictions"], json.loads(found["json"]), found["text"])
+        return ModelOutcome(found["outputs"], found["predictions"], json.loads(found["json"]), found["text"])
 
     __call__ = infer
 
@@ -159,18 +162,23 @@ class Model(Held):
 class ModelOutcome:
     """What Model.infer() found.
 
-    logits: the first output, float32 of the model's output_shape with the number of images on axis 0.
+    outputs: by name, float32 with the images on axis 0.
     predictions: the class of the largest logit of each image, from 0; int64 of shape (images,). None where the output
-        is no list of classes.
+        is no list of classes. They are those of the first output.
     report: the JSON line of the command line (results/README.md), as a dict; times in seconds. Images (`first_ids`,
         `near_ties`) count from 1 in it.
     text: the report for people, which counts from 1, too.
     """
 
-    logits: npt.NDArray[np.float32]
+    outputs: dict[str, npt.NDArray[np.float32]]
     predictions: npt.NDArray[np.int64] | None
     report: dict[str, Any]
     text: str
+
+    @property
+    def logits(self) -> npt.NDArray[np.float32]:
+        """The only or the first output."""
+        return next(iter(self.outputs.values()))
 
     @property
     def verdict(self) -> str:

@@ -11,6 +11,7 @@
 #include "core/text/lower_case.hpp"
 #include "inference/ranks/inference_on_ranks.hpp"
 #include "io/arrays/answers.hpp"
+#include "io/arrays/npz.hpp"
 #include "io/models/model_file.hpp"
 #include "spdnn/error.hpp"
 #include "spdnn/model_inference.hpp"
@@ -71,32 +72,51 @@ ModelSpec spec_of(const po::variables_map& values) {
   if (const auto shape = text_of(values, "shape")) spec.shape = parse_shape(*shape);
   spec.inputs = inputs_of(values);
   spec.truth = truth_of(values);
+  spec.outputs = texts_of(values, "output");
   spec.names = text_of(values, "names").value_or("");
   spec.rewrites = parse_rewrites(value("rewrite"));
   spec.profile = values.count("profile") != 0;
   return spec;
 }
 
+void require_one_output(const ModelReport& report) {
+  if (report.outputs.size() == 1) return;
+  std::string names;
+  for (const ModelOutput& output : report.outputs) names += (names.empty() ? "" : ", ") + output.name;
+  throw UsageError(
+      fmt::format("--logits: the model has {} outputs ({}): an .npz file takes all of them; --output NAME "
+                  "chooses one",
+                  report.outputs.size(), names));
+}
+
+void write_outputs(AtomicFile& out, const ModelReport& report, OutputForm form) {
+  if (form != OutputForm::npz)
+    return write_logits(out, report.logits(), {report.image_files, report.class_names}, form);
+  std::vector<NamedTensor> outputs;
+  for (const ModelOutput& output : report.outputs) outputs.push_back({output.name, output.values});
+  write_npz(out, outputs);
+}
+
 ResultFiles<ModelReport> model_files(const po::variables_map& values) {
   std::vector<NamedInput> inputs = named_inputs(values, {"inputs", "model", "labels", "expected", "table", "names"});
   for (const std::filesystem::path& beside : files_beside(values["model"].as<std::string>()))
     inputs.push_back({"the graph beside --model", beside});
-  const auto form = [&](const char* option) {
-    return output_form_of(values, option, {OutputForm::npy, OutputForm::csv, OutputForm::txt});
-  };
+  const OutputForm logits =
+      output_form_of(values, "logits", {OutputForm::npy, OutputForm::npz, OutputForm::csv, OutputForm::txt});
+  const OutputForm predictions =
+      output_form_of(values, "predictions", {OutputForm::npy, OutputForm::csv, OutputForm::txt});
   return {{values, {"logits", "predictions"}, inputs},
-          [logits = form("logits"),
-           predictions = form("predictions")](const ModelReport& report) -> std::vector<RunFiles::Write> {
-            return {[&, logits](AtomicFile& out) {
-                      write_logits(out, report.logits, {report.image_files, report.class_names}, logits);
-                    },
+          [logits, predictions](const ModelReport& report) -> std::vector<RunFiles::Write> {
+            return {[&, logits](AtomicFile& out) { write_outputs(out, report, logits); },
                     [&, predictions](AtomicFile& out) {
                       write_predictions(out, report.predictions, {report.image_files, report.class_names}, predictions);
                     }};
           },
-          [wanted = values.count("predictions") != 0](const ModelReport& report) {
-            if (wanted && report.classes == 0)
-              throw UsageError("--predictions: the model's output is " + shape_text(report.output) +
+          [wants_logits = values.count("logits") != 0, logits,
+           wants_predictions = values.count("predictions") != 0](const ModelReport& report) {
+            if (wants_logits && logits != OutputForm::npz) require_one_output(report);
+            if (wants_predictions && report.classes == 0)
+              throw UsageError("--predictions: the model's output is " + shape_text(report.outputs.front().shape) +
                                ", which is not a list of classes");
           }};
 }
@@ -129,13 +149,15 @@ CommandForm infer_model_form() {
       ("mean", takes("X"), "mean of pixels from 0 to 1: bytes are divided by 255, then this is subtracted")    //
       ("std", takes("X"), "standard deviation: then divide by this");
   OptionGroup results{.heading = "Results"};
-  results.options.add_options()                                                                                     //
-      ("labels", takes("FILE"), "true classes: IDX[.gz], .npy, .txt or .csv")                                       //
-      ("min-accuracy", takes("X"), "with --labels: accuracy required for PASSED, above 0, up to 1")                 //
-      ("expected", takes("FILE"), "expected logits (.npy) of the first or all images, within bound and tolerance")  //
-      ("verify", takes("K"), "recompute K images (or all) in fp64 and compare logits within bound and tolerance")   //
+  results.options.add_options()                                                                      //
+      ("labels", takes("FILE"), "true classes: IDX[.gz], .npy, .txt or .csv")                        //
+      ("min-accuracy", takes("X"), "with --labels: accuracy required for PASSED, above 0, up to 1")  //
+      ("output", po::value<std::vector<std::string>>()->value_name("NAME")->composing(),
+       "compute only this output; repeat it for several; default: all")                                             //
+      ("expected", takes("FILE"), "expected outputs (.npz, or .npy of one) of the first or all images")             //
+      ("verify", takes("K"), "recompute K images (or all) in fp64 and compare outputs within bound and tolerance")  //
       ("names", takes("FILE"), "names of the classes, one per line, for the report and .csv files")                 //
-      ("logits", takes("FILE"), "write the first output here (-: stdout): .npy, .csv or .txt")                      //
+      ("logits", takes("FILE"), "write the output here (-: stdout): .npy, .csv or .txt; all of several: .npz")      //
       ("predictions", takes("FILE"), "write the classes here (-: stdout): .npy, .csv or .txt")                      //
       ("json", takes("FILE"), "write the report here (-: stdout) as one JSON line");
   OptionGroup run{.heading = "Run"};

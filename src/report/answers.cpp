@@ -49,7 +49,7 @@ std::string answers_text(const ModelReport& r) {
   const Index each = std::min(kShownClasses, r.classes);
   std::string text;
   for (Index image = 0; image < shown; ++image) {
-    const auto scores = r.logits.values.span().subspan(std::size_t{image} * r.classes, r.classes);
+    const auto scores = r.logits().values.span().subspan(std::size_t{image} * r.classes, r.classes);
     std::string line = image_text(r, image) + ":";
     for (const Index number : largest(scores, each))
       line += fmt::format("{} {}, {} {:.4g}", line.ends_with(':') ? "" : ";", class_text(r, number), r.score,

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -29,8 +30,11 @@ std::string model_text(const ModelReport& r) {
 
 std::string images_text(const ModelReport& r) {
   const std::string share = r.images < r.available ? fmt::format(" (the first of {})", r.available) : "";
-  const std::string outputs = r.outputs > 1 ? fmt::format(" (the first of {} outputs)", r.outputs) : "";
-  return fmt::format("{}{}; {} to {}{}", r.images, share, shape_text(r.input), shape_text(r.output), outputs);
+  std::string outputs;
+  for (const ModelOutput& output : r.outputs)
+    outputs += (outputs.empty() ? "" : ", ") + (r.outputs.size() > 1 ? escaped(output.name) + " " : "") +
+               shape_text(output.shape);
+  return fmt::format("{}{}; {} to {}", r.images, share, shape_text(r.input), outputs);
 }
 
 std::string variant_text(const ModelReport& r) {
@@ -51,18 +55,24 @@ std::string accuracy_text(const Accuracy& a) {
   return fmt::format("{:.2f} % ({} of {}){}", 100 * a.top_1(), a.correct, a.images, among);
 }
 
+std::string output_check_text(const OutputCheck& check) {
+  return fmt::format("largest deviation {:.3g} of the bound, {:.3g} absolute with bounds of at most {:.3g}{}",
+                     check.largest_ratio, check.largest_deviation, check.largest_bound,
+                     std::isinf(check.largest_bound) ? "; infinite bounds prove nothing" : "");
+}
+
+/// Several outputs follow line by line.
 std::string check_text(const LogitCheck& check, bool classes) {
-  std::string text =
-      fmt::format("{}: largest deviation {:.3g} of the bound, {:.3g} absolute with bounds of at most {:.3g}",
-                  check.against, check.largest_ratio, check.largest_deviation, check.largest_bound);
+  std::string text = check.against + ": " +
+                     (check.outputs.size() == 1 ? output_check_text(check.outputs.front())
+                                                : fmt::format("{} outputs", check.outputs.size()));
   if (check.outside > 0)
-    text += fmt::format("; {} outside it, first {}", counted(check.outside, "image is", "images are"),
+    text += fmt::format("; {} outside the bound, first {}", counted(check.outside, "image is", "images are"),
                         fmt::join(check.first_ids, " "));
   if (check.beyond > 0)
     text += fmt::format("; {} within it, but off by up to {:.3g} times the tolerance, first {}",
-                        counted(check.beyond, "image is", "images are"), check.largest_excess,
+                        counted(check.beyond, "image is", "images are"), check.worst().largest_excess,
                         fmt::join(check.first_ids, " "));
-  if (std::isinf(check.largest_bound)) text += "; infinite bounds prove nothing";
   if (classes) text += fmt::format("; {}", counted(check.differing, "prediction differs", "predictions differ"));
   if (!check.near_ties.empty()) text += fmt::format(", {} of them near ties", check.near_ties.size());
   return text;
@@ -70,10 +80,16 @@ std::string check_text(const LogitCheck& check, bool classes) {
 
 std::string nodes_text(const NodeCheck& check) {
   return fmt::format(
-      "each of {} against fp64 of its own inputs, {}: largest deviation {:.3g} of the bound, at {}; its logits differ "
+      "each of {} against fp64 of its own inputs, {}: largest deviation {:.3g} of the bound, at {}; its outputs differ "
       "from the run's by at most {:.3g}",
       check.nodes, counted(check.images, "image", "images"), check.largest_ratio, check.worst,
       check.largest_difference);
+}
+
+void add_outputs(const LogitCheck& check, std::string& text) {
+  if (check.outputs.size() == 1) return;
+  for (const OutputCheck& output : check.outputs)
+    text += report_line("", escaped(output.name) + ": " + output_check_text(output));
 }
 
 void add_ties(const LogitCheck& check, std::string& text) {
@@ -85,7 +101,7 @@ void add_ties(const LogitCheck& check, std::string& text) {
 }
 
 std::string against_fp32_text(const ModelReport& r) {
-  return fmt::format("{} against fp32 by {}: {} of {} predictions differ, logits by at most {:.3g}",
+  return fmt::format("{} against fp32 by {}: {} of {} predictions differ, outputs by at most {:.3g}",
                      to_string(r.precision), r.against_fp32->variant, r.against_fp32->differing, r.predictions.size(),
                      r.against_fp32->largest_difference);
 }
@@ -93,14 +109,14 @@ std::string against_fp32_text(const ModelReport& r) {
 std::string compared_text(const ModelReport& r) {
   const ComparedModelRun& c = *r.compared;
   return fmt::format(
-      "--rewrite none by {}: infer {:.6f} s; {:.2f} times as long, {} of {} predictions differ, logits by at most "
+      "--rewrite none by {}: infer {:.6f} s; {:.2f} times as long, {} of {} predictions differ, outputs by at most "
       "{:.3g}",
       c.variant, c.infer.median, c.infer.median / r.seconds.infer.median, c.differing, r.predictions.size(),
       c.largest_difference);
 }
 
 std::string model_overflow_text(const ModelReport& r) {
-  return fmt::format("numbers may have exceeded fp32 from {} on; another order of summation may give different logits",
+  return fmt::format("numbers may have exceeded fp32 from {} on; another order of summation may give different outputs",
                      escaped(r.overflow));
 }
 
@@ -128,24 +144,34 @@ Json accuracy_json(const std::optional<Accuracy>& a) {
 /// JSON cannot express infinite numbers, such as a ratio to a bound of zero.
 Json finite_json(double number) { return std::isfinite(number) ? Json(number) : Json(nullptr); }
 
+Json output_check_json(const OutputCheck& check) {
+  return {{"name", check.name},
+          {"largest_ratio", finite_json(check.largest_ratio)},
+          {"largest_deviation", finite_json(check.largest_deviation)},
+          {"largest_bound", finite_json(check.largest_bound)},
+          {"largest_expected", finite_json(check.largest_expected)},
+          {"tolerance", finite_json(check.tolerance)},
+          {"largest_excess", finite_json(check.largest_excess)}};
+}
+
+/// The numbers are those of the worst output.
 Json check_json(const std::optional<LogitCheck>& check) {
   if (!check) return nullptr;
   Json ties = Json::array();
   for (const NearTie& tie : check->near_ties)
     ties.push_back({{"image", tie.image + 1}, {"found", tie.found}, {"expected", tie.expected}});
-  return {{"against", check->against},
-          {"images", check->images},
-          {"largest_ratio", finite_json(check->largest_ratio)},
-          {"largest_deviation", finite_json(check->largest_deviation)},
-          {"largest_bound", finite_json(check->largest_bound)},
-          {"largest_expected", finite_json(check->largest_expected)},
-          {"tolerance", finite_json(check->tolerance)},
-          {"largest_excess", finite_json(check->largest_excess)},
-          {"outside", check->outside},
-          {"beyond", check->beyond},
-          {"first_ids", check->first_ids},
-          {"differing", check->differing},
-          {"near_ties", ties}};
+  Json outputs = Json::array();
+  for (const OutputCheck& output : check->outputs) outputs.push_back(output_check_json(output));
+  Json json = {{"against", check->against}, {"images", check->images}};
+  json.update(output_check_json(check->worst()));
+  json.erase("name");
+  json.update({{"outputs", outputs},
+               {"outside", check->outside},
+               {"beyond", check->beyond},
+               {"first_ids", check->first_ids},
+               {"differing", check->differing},
+               {"near_ties", ties}});
+  return json;
 }
 
 Json nodes_json(const std::optional<NodeCheck>& check) {
@@ -174,6 +200,13 @@ Json compared_json(const ModelReport& r) {
           {"largest_difference", finite_json(r.compared->largest_difference)}};
 }
 
+Json outputs_json(const ModelReport& r) {
+  Json outputs = Json::array();
+  for (const ModelOutput& output : r.outputs)
+    outputs.push_back({{"name", output.name}, {"shape", shape_json(output.shape)}});
+  return outputs;
+}
+
 Json profile_json(const ModelReport& r) {
   if (r.profile.empty()) return nullptr;
   Json nodes = Json::array();
@@ -183,6 +216,16 @@ Json profile_json(const ModelReport& r) {
 }
 
 }  // namespace
+
+bool LogitCheck::conclusive() const {
+  return std::all_of(outputs.begin(), outputs.end(), [](const OutputCheck& output) { return output.conclusive(); });
+}
+
+const OutputCheck& LogitCheck::worst() const {
+  const auto distance = [](const OutputCheck& output) { return std::max(output.largest_ratio, output.largest_excess); };
+  return *std::max_element(outputs.begin(), outputs.end(),
+                           [&](const OutputCheck& a, const OutputCheck& b) { return distance(a) < distance(b); });
+}
 
 double ModelReport::images_per_second() const { return seconds.infer.median > 0 ? images / seconds.infer.median : 0; }
 
@@ -212,6 +255,7 @@ std::string to_text(const ModelReport& r) {
   for (const auto& [name, check] : {std::pair{"expected", &r.expected}, std::pair{"reference", &r.recomputed}}) {
     if (!*check) continue;
     line(name, check_text(**check, r.classes > 0));
+    add_outputs(**check, text);
     add_ties(**check, text);
   }
   if (r.nodes_checked) line("nodes", nodes_text(*r.nodes_checked));
@@ -225,8 +269,9 @@ std::string to_json(const ModelReport& r) {
                 {{"file", r.model},
                  {"name", r.name},
                  {"input", shape_json(r.input)},
-                 {"output", shape_json(r.output)},
-                 {"outputs", r.outputs},
+                 {"output", shape_json(r.outputs.front().shape)},
+                 {"outputs", r.outputs.size()},
+                 {"named_outputs", outputs_json(r)},
                  {"nodes", r.nodes},
                  {"nodes_run", r.nodes_run},
                  {"weights", r.weights},

@@ -126,11 +126,12 @@ PY
 }
 
 @test "other endings are refused before any work" {
+  declare -A endings=([--logits]='.npy, .npz, .csv, .txt' [--predictions]='.npy, .csv, .txt')
   for option in --logits --predictions; do
-    for name in out.bin out.json out out.npz out.tsv; do
+    for name in out.bin out.json out out.tsv; do
       run "$SPDNN" infer --model none.onnx --inputs none "$option" "$name"
       [ "$status" -eq 2 ]
-      [ "$output" = "spdnn: $option $name: expected a name that ends in .npy, .csv, .txt, or - for stdout" ]
+      [ "$output" = "spdnn: $option $name: expected a name that ends in ${endings[$option]}, or - for stdout" ]
       [ ! -e "$name" ]
     done
   done

@@ -109,7 +109,7 @@ refused() {
   run "${infer[@]}" --expected wrong.npy --json failed.json
   echo "$output"
   [ "$status" -eq 1 ]
-  [[ "$output" == *"20 images are outside it, first 1 2 3"* ]]
+  [[ "$output" == *"20 images are outside the bound, first 1 2 3"* ]]
   jq -e '.verdict.status == "FAILED" and .expected.outside == 20' failed.json
 }
 
@@ -178,7 +178,7 @@ open('vgg/model.safetensors', 'wb').write(data)"
 
 @test "--compare runs the model as given, too; the host memory is that of model, images and engine" {
   "${infer[@]}" --compare --trials 2 --json run.json >out.txt
-  grep -qE '^compared with +--rewrite none by [a-z_]+: infer [0-9.]+ s; [0-9.]+ times as long, 0 of [0-9]+ predictions differ, logits by at most' out.txt
+  grep -qE '^compared with +--rewrite none by [a-z_]+: infer [0-9.]+ s; [0-9.]+ times as long, 0 of [0-9]+ predictions differ, outputs by at most' out.txt
   jq -e '.compared.rewrites == "none" and .compared.differing == 0 and .compared.infer.median > 0' run.json
   "${infer[@]}" --json run.json >out.txt
   jq -e '.compared == null and .device_state == null' run.json

@@ -6,6 +6,7 @@ import io
 import json
 import os
 import pathlib
+import shutil
 import signal
 import struct
 import subprocess
@@ -94,6 +95,32 @@ class Files(WithToy):
             self.assertEqual(outcome.report[field], program[field], field)
         self.assertEqual((outcome.verdict, outcome.report["schema"]), ("PASSED", "spdnn-model-1"))
         self.assertIn("verdict          PASSED", str(outcome))
+
+    def test_a_model_of_several_outputs_gives_all_by_name(self):
+        architecture = json.loads(pathlib.Path("architecture.json").read_text(encoding="utf-8"))
+        del architecture["output"]
+        os.makedirs("two", exist_ok=True)
+        pathlib.Path("two/architecture.json").write_text(json.dumps({**architecture, "outputs": ["pool", "fc"]}), encoding="utf-8")
+        shutil.copy("model.safetensors", "two")
+        model = spdnn.load_model("two/model.safetensors")
+        self.assertEqual(model.output_names, ["pool", "fc"])
+        found = model.infer(self.images, variant="conv_reference", verify="all")
+        self.assertEqual((list(found.outputs), found.verdict), (["pool", "fc"], "PASSED"))
+        self.assertEqual(found.outputs["pool"].shape, (20, 4, 3, 3))
+        np.testing.assert_array_equal(found.outputs["fc"], self.logits)
+        self.assertIs(found.logits, found.outputs["pool"])
+        with model.compile(variant="conv_reference") as session:
+            for output, other in zip(session(self.images), found.outputs.values(), strict=True):
+                np.testing.assert_array_equal(output, other)
+        self.assertEqual(model.infer(self.images, expected=found.outputs).verdict, "PASSED")
+        wrong = {**found.outputs, "fc": found.outputs["fc"] + 1}
+        self.assertEqual(model.infer(self.images, expected=wrong).verdict, "FAILED")
+        with self.assertRaisesRegex(spdnn.DataError, "^expected: no array 'pool'; the outputs are pool, fc"):
+            model.infer(self.images, expected=found.logits)
+        one = model.infer(self.images, output="fc", expected=self.logits)
+        self.assertEqual((list(one.outputs), one.verdict, one.predictions.shape), (["fc"], "PASSED", (20,)))
+        both = model.infer(self.images, output=["fc", "pool"])
+        self.assertEqual(list(both.outputs), ["fc", "pool"])
 
     def test_the_engine_beside_the_module_is_found(self):
         self.assertEqual(self.model.infer(self.images, variant="conv_dense", verify="all").verdict, "PASSED")
@@ -332,16 +359,17 @@ class Verdicts(WithToy):
 
     def test_arguments_that_do_not_fit_are_refused_by_name(self):
         wrong = {
-            TypeError: {"labels": (3.5, [0.5] * 20, [[1, 2]] * 20, [None]), "expected": ({}, self.logits * 1j),
+            TypeError: {"labels": (3.5, [0.5] * 20, [[1, 2]] * 20, [None]), "expected": ({}, {1: self.logits}, self.logits * 1j),
+                        "output": (1, [None]),
                         "min_accuracy": ("1", [1]), "verify": ([1], "some", 1.5), "variant": (None, 3), "device": (None,),
                         "precision": (32,), "batch": ("a", 7.0), "threads": (1.5,), "trials": (None, 1.5),
                         "warm_up": (None,), "rewrite": (True, None, 1), "profile": (1,), "host_memory": ("1G",),
                         "progress": (3,)},
-            spdnn.UsageError: {"min_accuracy": (0.5,), "verify": (0, -1), "device": ("tpu",), "precision": ("fp8", "fp16"),
+            spdnn.UsageError: {"output": ("none", ["fc", "fc"]), "min_accuracy": (0.5,), "verify": (0, -1), "device": ("tpu",), "precision": ("fp8", "fp16"),
                                "batch": (0,), "threads": (0, 2000), "trials": (0,), "warm_up": (-1,),
                                "host_memory": (-1,), "labels": ("", "a\0"), "expected": ("\0",)},
             spdnn.DataError: {"labels": ([0], [], [7] * 20, [-1] * 20),
-                              "expected": (self.logits[:, :6], np.zeros((21, 7)), np.full((20, 7), 1e300), 1.0)},
+                              "expected": (self.logits[:, :6], np.zeros((0, 7)), np.full((20, 7), 1e300), 1.0)},
         }
         for kind, arguments in wrong.items():
             for name, values in arguments.items():

@@ -212,12 +212,6 @@ inline ModelCase small_network(std::uint32_t seed, double density, Extent batch 
   return {"small_network_" + std::to_string(seed), builder.finish({logits, scores}), {random_tensor(rng, shape)}};
 }
 
-/// For forms that hold one output.
-inline Model only_first_output(Model model) {
-  model.outputs.resize(1);
-  return model;
-}
-
 /// Models of `nodes` operations drawn at random, each reading values drawn from all that there are: many branches, so
 /// that values live for long and short times, and several outputs.
 class RandomModel {

@@ -32,18 +32,24 @@ Accuracy accuracy_of(const Tensor& logits, const std::vector<Index>& labels) {
   return accuracy;
 }
 
-double difference_of(float a, float b) {
-  const double difference = std::abs(double{a} - b);
-  return std::isnan(difference) ? HUGE_VAL : difference;
+double largest_difference(std::span<const float> a, std::span<const float> b) {
+  double largest = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    const double difference = std::abs(double{a[i]} - b[i]);
+    largest = std::max(largest, std::isnan(difference) ? HUGE_VAL : difference);
+  }
+  return largest;
 }
 
-ModelDifference difference_from(const ModelReport& report, const std::string& variant, const Tensor& logits) {
+ModelDifference difference_from(const ModelReport& report, const std::string& variant,
+                                const std::vector<Tensor>& outputs) {
   ModelDifference against{variant, 0, 0};
-  for (std::size_t i = 0; i < logits.values.size(); ++i)
+  for (std::size_t output = 0; output < outputs.size(); ++output)
     against.largest_difference =
-        std::max(against.largest_difference, difference_of(logits.values[i], report.logits.values[i]));
+        std::max(against.largest_difference,
+                 largest_difference(outputs[output].values.span(), report.outputs[output].values.values.span()));
   if (report.classes > 0) {
-    const std::vector<Index> predictions = predictions_of(logits);
+    const std::vector<Index> predictions = predictions_of(outputs.front());
     for (std::size_t i = 0; i < predictions.size(); ++i)
       against.differing += predictions[i] != report.predictions[i] ? 1 : 0;
   }

@@ -23,10 +23,11 @@ std::vector<Index> predictions_of(const Tensor& logits);
 /// larger.
 Accuracy accuracy_of(const Tensor& logits, const std::vector<Index>& labels);
 
-/// |a - b|, infinite if one of them is NaN.
-double difference_of(float a, float b);
+/// The largest |a - b| of as many numbers, infinite if one of them is NaN.
+double largest_difference(std::span<const float> a, std::span<const float> b);
 
-/// The difference of the report's logits and predictions from `logits`, those of another run by `variant`.
-ModelDifference difference_from(const ModelReport& report, const std::string& variant, const Tensor& logits);
+/// The difference of the report's outputs and predictions from `outputs`, those of another run by `variant`.
+ModelDifference difference_from(const ModelReport& report, const std::string& variant,
+                                const std::vector<Tensor>& outputs);
 
 }  // namespace spdnn

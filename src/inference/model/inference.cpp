@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "core/system/stopwatch.hpp"
@@ -58,9 +59,10 @@ class ModelInference::Steps : public InferenceSteps<ModelSpec, ModelReport> {
     const Stopwatch watch;
     Model model = read_model(spec_.path, spec_.shape);
     check_runnable(spec_.path, model);
+    choose_outputs(model, spec_.outputs, report_.notes);
     LoadedImages loaded = load_model_images(spec_.inputs, model);
     report_.image_files = std::move(loaded.files);
-    report_.notes = std::move(loaded.notes);
+    std::move(loaded.notes.begin(), loaded.notes.end(), std::back_inserter(report_.notes));
     take(std::move(model), std::move(loaded.images), loaded.available);
     report_.seconds.read = watch.seconds();
   }
@@ -70,6 +72,7 @@ class ModelInference::Steps : public InferenceSteps<ModelSpec, ModelReport> {
     const Stopwatch watch;
     model.validate();
     check_runnable(spec_.path.empty() ? "model" : spec_.path, model);
+    choose_outputs(model, spec_.outputs, report_.notes);
     ImageTensor taken = image_tensor("images", images, model.values[model.inputs.front()].shape);
     take(std::move(model), std::move(taken.tensor), taken.available);
     report_.seconds.read = watch.seconds();
@@ -159,15 +162,15 @@ class ModelInference::Steps : public InferenceSteps<ModelSpec, ModelReport> {
 
   void judge() {
     if (!labels_.empty()) {
-      report_.accuracy = accuracy_of(report_.logits, labels_);
+      report_.accuracy = accuracy_of(report_.logits(), labels_);
       report_.accuracy->at_least = spec_.truth.min_accuracy;
     }
-    LogitTruth truth{.expected = expected_ ? &*expected_ : nullptr,
-                     .expected_source = spec_.truth.expected_logits ? "the logits given" : spec_.truth.expected,
+    LogitTruth truth{.expected = expected_,
+                     .expected_source = spec_.truth.expected.empty() ? "the outputs given" : spec_.truth.expected,
                      .recomputed = recomputed(),
                      .host_memory = spec_.host_memory};
     LogitChecks checks =
-        check_logits(*given_, images_, report_.logits, report_.classes, truth, spec_.progress, spec_.cancelled);
+        check_logits(*given_, images_, report_.outputs, report_.classes, truth, spec_.progress, spec_.cancelled);
     report_.expected = std::move(checks.expected);
     report_.recomputed = std::move(checks.recomputed);
     // An engine of fp64 rounds nothing between nodes, so the inputs that it reports for a node are not quite those that
@@ -176,7 +179,7 @@ class ModelInference::Steps : public InferenceSteps<ModelSpec, ModelReport> {
       ModelEngineOptions options = engine_options(spec_);
       options.precision = report_.precision;
       report_.nodes_checked = check_nodes(find_model_variant(report_.variant), *run_, images_, recomputed(),
-                                          report_.logits, options, spec_.progress);
+                                          report_.outputs, options, spec_.progress);
     }
     report_.verdict = verdict_of(report_);
   }
@@ -196,8 +199,8 @@ class ModelInference::Steps : public InferenceSteps<ModelSpec, ModelReport> {
     const ModelTruth& truth = spec_.truth;
     if (truth.has_labels()) {
       if (report_.classes == 0)
-        throw UsageError(
-            "labels", fmt::format("the model's output is {}, which is no list of classes", shape_text(report_.output)));
+        throw UsageError("labels", fmt::format("the model's output is {}, which is no list of classes",
+                                               shape_text(report_.outputs.front().shape)));
       const Index count = spec_.inputs.images ? report_.available : report_.images;
       labels_ = truth.label_list ? check_labels("labels", *truth.label_list, count, report_.classes)
                                  : read_labels(truth.labels, count, report_.classes, &report_.notes);
@@ -210,8 +213,8 @@ class ModelInference::Steps : public InferenceSteps<ModelSpec, ModelReport> {
   void read_names() {
     if (spec_.names.empty()) return;
     if (report_.classes == 0)
-      throw UsageError(
-          "names", fmt::format("the model's output is {}, which is no list of classes", shape_text(report_.output)));
+      throw UsageError("names", fmt::format("the model's output is {}, which is no list of classes",
+                                            shape_text(report_.outputs.front().shape)));
     report_.class_names = read_class_names(spec_.names, report_.classes, &report_.notes);
   }
 
@@ -264,8 +267,8 @@ class ModelInference::Steps : public InferenceSteps<ModelSpec, ModelReport> {
     const ModelOrder order = share_order(ranks_, compared_order_);
     const ModelRunResult result = run_on_ranks(without_rewrites(), order, share_model(ranks_, given_)).result;
     if (ranks_.is_root())
-      report_.compared = ComparedModelRun{difference_from(report_, order.variant, result.outputs.front()),
-                                          spread(result.infer_seconds)};
+      report_.compared =
+          ComparedModelRun{difference_from(report_, order.variant, result.outputs), spread(result.infer_seconds)};
   }
 
   /// On all ranks, by the same variant where it computes in fp32, too.
@@ -273,8 +276,8 @@ class ModelInference::Steps : public InferenceSteps<ModelSpec, ModelReport> {
     ModelOrder order;
     if (ranks_.is_root()) order = order_in_fp32();
     order = share_order(ranks_, order);
-    const Tensor logits = run_on_ranks(in_fp32(), order, run_).result.outputs.front();
-    if (ranks_.is_root()) report_.against_fp32 = difference_from(report_, order.variant, logits);
+    const std::vector<Tensor> outputs = run_on_ranks(in_fp32(), order, run_).result.outputs;
+    if (ranks_.is_root()) report_.against_fp32 = difference_from(report_, order.variant, outputs);
   }
 
   ModelSpec in_fp32() const {
@@ -299,8 +302,8 @@ class ModelInference::Steps : public InferenceSteps<ModelSpec, ModelReport> {
   std::shared_ptr<const Model> given_;  ///< run by the reference
   Tensor images_;
   std::vector<Index> labels_;
-  std::optional<Tensor> expected_;
-  ModelOrder compared_order_;  ///< with `compare`
+  std::vector<Tensor> expected_;  ///< by output; empty: none given
+  ModelOrder compared_order_;     ///< with `compare`
 };
 
 ModelInference::ModelInference(const ModelSpec& spec) : steps_(std::make_unique<Steps>(spec, alone(), nullptr)) {}

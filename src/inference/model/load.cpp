@@ -1,6 +1,7 @@
 #include "inference/model/load.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <utility>
 
@@ -21,6 +22,40 @@ Preprocessing preprocessing_of(const ModelInputs& inputs) {
     throw UsageError(inputs.mean.empty() ? "std" : "mean", "does not go with subtract and divide");
   if (of_bytes) return {inputs.mean, inputs.deviation, true};
   return {inputs.subtract, inputs.divide, false};
+}
+
+/// The expected output of this number, from an .npz file by its name; a single output also from a file of one array.
+FirstRows read_output(const std::string& path, const std::vector<std::string>& names, std::size_t number) {
+  if (const auto archive = npz_file(path))
+    if (names.size() > 1 || archive->names().size() > 1) {
+      const NpzFile::Member member = archive->member(names[number]);
+      return read_npy_rows(member.file(), {});
+    }
+  if (names.size() > 1)
+    throw DataError(
+        fmt::format("{}: one array, but there are {} outputs ({}): expected an .npz file with an array of "
+                    "each, or one output chosen",
+                    path, names.size(), fmt::join(names, ", ")));
+  return read_array_rows(path);
+}
+
+const Tensor& output_in_memory(const std::vector<NamedTensor>& given, const std::vector<std::string>& names,
+                               std::size_t number) {
+  if (names.size() == 1 && given.size() == 1 && given.front().name.empty()) return given.front().tensor;
+  for (const NamedTensor& one : given)
+    if (one.name == names[number]) return one.tensor;
+  throw DataError(fmt::format("expected: no array '{}'; the outputs are {}", names[number], fmt::join(names, ", ")));
+}
+
+/// DataError if the array has no rows, or rows of another shape than the model's output, apart from axes of length 1.
+void require_output(const std::string& name, const Tensor& expected, const Shape& output) {
+  if (!expected.shape.empty() && expected.shape[0] >= 1 &&
+      without_ones(of_image(expected.shape)) == without_ones(of_image(output)))
+    return;
+  Shape wanted = output;  // of a model for a fixed number of images, too, any number of rows may be given
+  wanted[0] = kBatchExtent;
+  throw DataError(fmt::format("{}: an array of {}, expected {}, for at least one image", name,
+                              shape_text(expected.shape), shape_text(wanted)));
 }
 
 }  // namespace
@@ -49,23 +84,28 @@ Index classes_of(const Model& model) {
   return classes.size() == 1 ? static_cast<Index>(classes.front()) : 0;
 }
 
-Tensor load_expected(const ModelTruth& truth, const Model& model, Index images, std::vector<std::string>& notes) {
-  const std::string name = truth.expected_logits ? "expected" : truth.expected;
-  const FirstRows given = truth.expected_logits ? FirstRows{*truth.expected_logits} : read_array_rows(truth.expected);
-  const Tensor& expected = given.tensor;
-  if (given.type == NumberType::f64) notes.push_back(rounded_note(truth.expected));
-  const Shape& output = model.values[model.outputs.front()].shape;
-  const bool fits = !expected.shape.empty() && expected.shape[0] >= 1 &&
-                    without_ones(of_image(expected.shape)) == without_ones(of_image(output));
-  if (!fits) {
-    Shape wanted = output;  // of a model for a fixed number of images, too, any number of rows may be given
-    wanted[0] = kBatchExtent;
-    throw DataError(fmt::format("{}: an array of {}, expected {}, for at least one image", name,
-                                shape_text(expected.shape), shape_text(wanted)));
+std::vector<Tensor> load_expected(const ModelTruth& truth, const Model& model, Index images,
+                                  std::vector<std::string>& notes) {
+  const bool in_file = truth.expected_outputs.empty();
+  const std::string place = in_file ? truth.expected : "expected";
+  const std::vector<std::string> names = output_names(model);
+  std::vector<Tensor> expected;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const std::string name = names.size() == 1 ? place : fmt::format("{}: {}", place, names[i]);
+    const FirstRows given =
+        in_file ? read_output(truth.expected, names, i) : FirstRows{output_in_memory(truth.expected_outputs, names, i)};
+    if (given.type == NumberType::f64) notes.push_back(rounded_note(name));
+    expected.push_back(given.tensor);
+    require_output(name, expected.back(), model.values[model.outputs[i]].shape);
+    if (expected[i].shape[0] != expected[0].shape[0])
+      throw DataError(fmt::format("{}: {} rows, expected {}, as \"{}\" has", name, expected[i].shape[0],
+                                  expected[0].shape[0], names[0]));
   }
-  if (expected.shape[0] <= Extent{images}) return expected;
-  notes.push_back(fmt::format("{}: the first {} of {} rows are compared", name, images, expected.shape[0]));
-  return images_from(expected, 0, images);
+  const Extent rows = expected[0].shape[0];
+  if (rows <= Extent{images}) return expected;
+  notes.push_back(fmt::format("{}: the first {} of {} rows are compared", place, images, rows));
+  for (Tensor& one : expected) one = images_from(one, 0, images);
+  return expected;
 }
 
 }  // namespace spdnn

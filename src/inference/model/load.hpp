@@ -24,9 +24,10 @@ LoadedImages load_model_images(const ModelInputs& inputs, const Model& model);
 /// than 1; otherwise 0.
 Index classes_of(const Model& model);
 
-/// The expected logits, from a file or from memory, of the first images or of all, each with as many elements as the
-/// model's output. Rows beyond the images are left out, with a note; surprising properties of the file are noted, too.
-/// DataError if they do not fit.
-Tensor load_expected(const ModelTruth& truth, const Model& model, Index images, std::vector<std::string>& notes);
+/// The expected outputs of the model, from a file or from memory, of the first images or of all, each with as many
+/// elements as the model's. Rows beyond the images are left out, with a note; surprising properties of the file are
+/// noted, too. DataError if they do not fit.
+std::vector<Tensor> load_expected(const ModelTruth& truth, const Model& model, Index images,
+                                  std::vector<std::string>& notes);
 
 }  // namespace spdnn

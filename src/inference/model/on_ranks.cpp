@@ -46,13 +46,14 @@ ImageRange part_of(Index images, Index at_once, int rank, int ranks) {
   return {groups.first * at_once, groups.count * at_once};
 }
 
-Shape output_of(const Model& model, Index images) {
-  Shape shape = model.values[model.outputs.front()].shape;
-  shape[0] = static_cast<Extent>(images);
-  return shape;
+/// The outputs of a rank without images.
+std::vector<Tensor> no_outputs(const Model& model) {
+  std::vector<Tensor> outputs;
+  for (const ValueId output : model.outputs) outputs.push_back({output_of(model, output, 0), {}});
+  return outputs;
 }
 
-/// On the root, the output of all ranks, whose shape is `shape`; elsewhere the rank's own.
+/// On the root, an output of all ranks, whose shape is `shape`; elsewhere the rank's own.
 Tensor gather_output(Communicator& ranks, const Shape& shape, const Tensor& mine) {
   const std::vector<std::size_t> sizes = ranks.gather_size(mine.values.bytes());
   const std::size_t size = ranks.is_root() ? elements(shape).value_or(0) : 0;
@@ -115,9 +116,9 @@ RankedModelResult run_model_on_ranks(Communicator& ranks, const ModelOrder& orde
   const auto images = static_cast<Index>(mine.shape[0]);
   const RankWish wish{own.engine.threads, variant.device == Device::cuda, own.engine.device, share_devices};
   const auto ready = [&] {
-    if (ranks.is_root())
-      check_memory_for("images", order.images,
-                       elements(output_of(*model, order.images)).value_or(0) / order.images * sizeof(float));
+    std::size_t each = 0;
+    for (const ValueId output : model->outputs) each += elements(output_of(*model, output, 1)).value_or(0);
+    if (ranks.is_root()) check_memory_for("images", order.images, each * sizeof(float));
   };
   const auto run = [&](const RankShare& share) {
     RankedModelResult all;
@@ -128,7 +129,7 @@ RankedModelResult run_model_on_ranks(Communicator& ranks, const ModelOrder& orde
     }
     together(ranks, [&] {
       if (images > 0) return void(all.result = run_mine(variant, model, mine, own));
-      all.result.outputs = {{output_of(*model, 0), {}}};
+      all.result.outputs = no_outputs(*model);
       all.result.infer_seconds.assign(static_cast<std::size_t>(own.trials), 0.0);
       all.result.threads = share.threads;
     });
@@ -139,8 +140,9 @@ RankedModelResult run_model_on_ranks(Communicator& ranks, const ModelOrder& orde
       if (!all.ranks.empty()) add(all.result, report);
       all.ranks.push_back(report.common.times);
     }
-    Tensor& output = all.result.outputs.front();
-    output = gather_output(ranks, output_of(*model, order.images), output);
+    for (std::size_t i = 0; i < model->outputs.size(); ++i)
+      all.result.outputs[i] =
+          gather_output(ranks, output_of(*model, model->outputs[i], order.images), all.result.outputs[i]);
   });
 }
 

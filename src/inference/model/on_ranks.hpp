@@ -35,7 +35,7 @@ Index most_images(Index images, Index at_once, int ranks);
 using RankedModelResult = Ranked<ModelRunResult>;
 /// Runs this rank's images, possibly none, which follow those of the preceding ranks. The ranks begin together.
 /// Settings that are not in the order are in `options`. RanksFailed (cluster/together.hpp) on all ranks if one run
-/// fails; DeviceError on the root if it lacks memory for the whole output.
+/// fails; DeviceError on the root if it lacks memory for all outputs.
 RankedModelResult run_model_on_ranks(Communicator& ranks, const ModelOrder& order,
                                      const std::shared_ptr<const Model>& model, const Tensor& mine,
                                      const ModelRunOptions& options, bool share_devices = false);

@@ -45,13 +45,11 @@ class RunnableModel final : public Runnable {
   /// For the outputs of several batches, one after another.
   void make_room() {
     for (const ValueId id : model_->outputs) {
-      Shape shape = model_->values[id].shape;
-      shape[0] = images_.shape[0];
+      const Shape shape = output_of(*model_, id, image_count());
       const std::size_t size = elements(shape).value_or(0);
       check_memory_for("images", image_count(), size / image_count() * sizeof(float));
       rooms_.push_back(allocate<float>(size));
       result_.outputs.push_back({shape, Array<float>(rooms_.back(), size)});
-      if (!options_.all_outputs) return;
     }
   }
 
@@ -70,10 +68,7 @@ class RunnableModel final : public Runnable {
   }
   void reset() override { engine_->reset(); }
   Index advance(Index first, Index until) override { return engine_->advance(first, until); }
-  void finish() override {
-    found_ = engine_->outputs();
-    if (!options_.all_outputs) found_.resize(1);
-  }
+  void finish() override { found_ = engine_->outputs(); }
   void keep(int trial) override {
     if (trial == 0)
       first_ = std::move(found_);
@@ -123,6 +118,12 @@ class RunnableModel final : public Runnable {
 
 std::optional<Index> first_node(std::optional<Index> a, std::optional<Index> b) {
   return a && b ? std::min(a, b) : a ? a : b;
+}
+
+Shape output_of(const Model& model, ValueId output, Index images) {
+  Shape shape = model.values[output].shape;
+  shape[0] = static_cast<Extent>(images);
+  return shape;
 }
 
 Tensor images_from(const Tensor& images, Index first, Index count) {

@@ -12,7 +12,6 @@ namespace spdnn {
 
 struct ModelRunOptions : LoopOptions {
   ModelEngineOptions engine;  ///< its batch is the initial one
-  bool all_outputs = false;   ///< not only the model's first
   /// Where the engine stays for later runs of the same variant, model and engine options; the batch of these is then
   /// that of the last result. Null: it ends with the run.
   std::unique_ptr<ModelEngine>* kept = nullptr;
@@ -28,13 +27,17 @@ struct ModelRunResult : LoopResult {
 /// The first of two nodes; empty if both are.
 std::optional<Index> first_node(std::optional<Index> a, std::optional<Index> b);
 
+/// The shape of an output for this number of images, which replaces axis 0.
+Shape output_of(const Model& model, ValueId output, Index images);
+
 /// `count` images from `first` on; shares storage.
 Tensor images_from(const Tensor& images, Index first, Index count);
 
 /// The fixed batch size of the model's input; empty if it takes any number of images.
 std::optional<Index> fixed_batch(const Model& model);
 
-/// Runs a model on images, batch after batch (batch_loop.hpp). DeviceError if memory for the outputs is lacking.
+/// Runs a model on images, batch after batch (batch_loop.hpp). The outputs are the
+/// model's. DeviceError if memory for them is lacking.
 ModelRunResult run_model(const ModelVariant& variant, const std::shared_ptr<const Model>& model, const Tensor& images,
                          const ModelRunOptions& options);
 

@@ -52,8 +52,9 @@ MultiplyAdds multiply_adds_of(const ModelWork& work) { return {work.dense, work.
 void describe_given(const Model& model, ModelReport& report) {
   report.name = model.name;
   report.input = model.values[model.inputs.front()].shape;
-  report.output = model.values[model.outputs.front()].shape;
-  report.outputs = model.outputs.size();
+  const std::vector<std::string> names = output_names(model);
+  for (std::size_t i = 0; i < names.size(); ++i)
+    report.outputs.push_back({names[i], model.values[model.outputs[i]].shape});
   report.nodes = model.nodes.size();
   report.classes = classes_of(model);
   report.score = score_name(model);
@@ -87,13 +88,15 @@ void record_run(RankedModelResult all, const Model& model, const ModelSpec& spec
     report.profile.push_back(
         {model.nodes[node].name, std::string(operation_name(model.nodes[node].operation)), result.node_seconds[node]});
   if (spec.profile && report.profile.empty()) report.notes.push_back(report.variant + " cannot time single nodes");
-  report.logits = std::move(result.outputs.front());
-  if (report.classes > 0) report.predictions = predictions_of(report.logits);
   if (result.overflow) report.overflow = node_text(model, *result.overflow);
-  if (!all_finite(report.logits.values)) {
-    report.notes.emplace_back("some logits are infinite or no numbers");
-    if (report.overflow.empty()) report.overflow = "the first output";
+  for (std::size_t i = 0; i < report.outputs.size(); ++i) {
+    ModelOutput& output = report.outputs[i];
+    output.values = std::move(result.outputs[i]);
+    if (all_finite(output.values.values)) continue;
+    report.notes.push_back(fmt::format("some numbers of the output \"{}\" are infinite or no numbers", output.name));
+    if (report.overflow.empty()) report.overflow = fmt::format("the output \"{}\"", output.name);
   }
+  if (report.classes > 0) report.predictions = predictions_of(report.logits());
 }
 
 }  // namespace spdnn

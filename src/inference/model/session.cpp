@@ -51,7 +51,6 @@ class ModelSession::Contents {
     variant_ = choice.variant->name;
     engine_ = make_engine(*choice.variant, model_, options);
     options_.batch = fixed ? *fixed : settings.batch;
-    options_.all_outputs = true;
     options_.kept = &engine_;
   }
 

@@ -1,8 +1,10 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string>
 
 #include "core/text/amounts.hpp"
+#include "core/text/message.hpp"
 #include "inference/model/verify.hpp"
 
 namespace spdnn {
@@ -14,17 +16,21 @@ std::string nodes_text(const NodeCheck& check) {
 }
 
 std::string check_text(const LogitCheck& check) {
-  std::string text = fmt::format("{}: largest deviation {:.3g} of the bound", check.against, check.largest_ratio);
-  if (check.beyond > 0) text += fmt::format(", but {:.3g} times the tolerance", check.largest_excess);
-  return text;
+  const OutputCheck& worst = check.worst();
+  std::string text = fmt::format("{}: largest deviation {:.3g} of the bound", check.against, worst.largest_ratio);
+  if (check.beyond > 0) text += fmt::format(", but {:.3g} times the tolerance", worst.largest_excess);
+  return text +
+         (check.outputs.size() > 1 ? fmt::format(" (output {} of {})", escaped(worst.name), check.outputs.size()) : "");
 }
 
-/// Of logits within bounds that say little.
+/// Of outputs within bounds that say little.
 std::string little_text(const LogitCheck& check) {
+  const OutputCheck& little = *std::find_if(check.outputs.begin(), check.outputs.end(),
+                                            [](const OutputCheck& output) { return !output.conclusive(); });
   return fmt::format(
       "{}, which says little: bounds are up to {:.3g}, logits up to {:.3g}; within the tolerance, {:.3g} of it, "
       "which proves nothing",
-      check_text(check), check.largest_bound, check.largest_expected, check.largest_excess);
+      check_text(check), little.largest_bound, little.largest_expected, check.worst().largest_excess);
 }
 
 /// The results of comparisons in words: lists joined by semicolons.

@@ -37,82 +37,132 @@ Index images_at_once(const Model& model, std::size_t host_memory) {
   return static_cast<Index>(std::clamp<std::size_t>(budget / std::max<std::size_t>(each, 1), 1, kMostReferenceImages));
 }
 
-/// Compares logits with expected ones, image by image.
-class Comparer {
+/// An output of one image, found and expected, with the bounds of the expected numbers.
+struct Compared {
+  std::span<const float> found;
+  std::span<const double> expected;
+  std::span<const double> bounds;
+};
+
+/// NaN exceeds every number.
+double or_infinite(double number) { return std::isnan(number) ? std::numeric_limits<double>::infinity() : number; }
+/// Any deviation exceeds a bound of 0.
+double ratio(double off, double bound) { return off == 0 ? 0 : or_infinite(off / bound); }
+
+/// Compares one output with the expected one, image by image.
+class OutputComparer {
  public:
-  /// `probabilities`: by element of an image; see probabilities_of().
-  Comparer(std::string against, Index classes, const std::vector<bool>& probabilities)
-      : classes_(classes), probabilities_(probabilities) {
-    check_.against = std::move(against);
+  OutputComparer(std::string name, std::vector<bool> probabilities) : probabilities_(std::move(probabilities)) {
+    check_.name = std::move(name);
   }
 
-  /// `bounds` are those of the expected logits.
-  void add(Index image, std::span<const float> found, std::span<const double> expected,
-           std::span<const double> bounds) {
-    ++check_.images;
+  /// The largest ratio of a deviation to its bound.
+  double add(const Compared& image) {
     double largest = 0;
-    Image one{image};
-    for (std::size_t i = 0; i < found.size(); ++i) {
-      const double off = std::abs(found[i] - expected[i]);
-      const double size = std::abs(expected[i]);
-      largest = std::max(largest, ratio(off, bounds[i]));
+    double farthest = 0;
+    double excess = 0;
+    for (std::size_t i = 0; i < image.found.size(); ++i) {
+      const double off = std::abs(image.found[i] - image.expected[i]);
+      const double size = std::abs(image.expected[i]);
+      largest = std::max(largest, ratio(off, image.bounds[i]));
       check_.largest_deviation = std::max(check_.largest_deviation, or_infinite(off));
-      check_.largest_bound = std::max(check_.largest_bound, or_infinite(bounds[i]));
+      check_.largest_bound = std::max(check_.largest_bound, or_infinite(image.bounds[i]));
       check_.largest_expected = std::max(check_.largest_expected, size);
       if (probabilities_[i]) {
-        one.excess = std::max(one.excess, ratio(off, LogitCheck::tolerance_of_probability(size)));
+        excess = std::max(excess, ratio(off, OutputCheck::tolerance_of_probability(size)));
       } else {
-        one.farthest = std::max(one.farthest, or_infinite(off));
+        farthest = std::max(farthest, or_infinite(off));
         largest_other_ = std::max(largest_other_, size);
       }
     }
     check_.largest_ratio = std::max(check_.largest_ratio, largest);
-    one.outside = largest > 1;
-    images_.push_back(one);
-    if (classes_ == 0) return;
-    const Index mine = largest_of(found);
-    const Index theirs = largest_of(expected);
-    if (mine == theirs) return;
-    ++check_.differing;
-    if (expected[theirs] - expected[mine] <= bounds[theirs] + bounds[mine])
-      check_.near_ties.push_back({image, mine, theirs});
+    images_.push_back({farthest, excess});
+    return largest;
   }
 
-  LogitCheck take() {
+  /// After all images: the comparison, and by image the largest deviation relative to the tolerance.
+  std::pair<OutputCheck, std::vector<double>> take() {
     const bool all = std::find(probabilities_.begin(), probabilities_.end(), false) == probabilities_.end();
     check_.tolerance =
-        all ? LogitCheck::tolerance_of_probability(check_.largest_expected) : LogitCheck::kTolerance * largest_other_;
-    for (Image& one : images_) {
-      if (!all) one.excess = std::max(one.excess, ratio(one.farthest, check_.tolerance));
-      check_.largest_excess = std::max(check_.largest_excess, one.excess);
-      if (!one.outside && one.excess <= 1) continue;
-      ++(one.outside ? check_.outside : check_.beyond);
-      if (check_.first_ids.size() < kShownIds) check_.first_ids.push_back(one.number + 1);
+        all ? OutputCheck::tolerance_of_probability(check_.largest_expected) : OutputCheck::kTolerance * largest_other_;
+    std::vector<double> excess;
+    for (const Image& image : images_) {
+      excess.push_back(all ? image.excess : std::max(image.excess, ratio(image.farthest, check_.tolerance)));
+      check_.largest_excess = std::max(check_.largest_excess, excess.back());
     }
-    return std::move(check_);
+    return {std::move(check_), std::move(excess)};
   }
 
  private:
   /// The tolerance of numbers other than probabilities is known once all images are.
   struct Image {
-    Index number;
-    double farthest = 0;   ///< deviation of a number that is no probability
-    double excess = 0;     ///< the largest deviation relative to the tolerance
-    bool outside = false;  ///< the bound
+    double farthest;  ///< deviation of a number that is no probability
+    double excess;    ///< of a probability: the largest deviation relative to the tolerance
   };
 
-  /// NaN, and any deviation where the bound is 0, exceeds every bound.
-  static double ratio(double off, double bound) { return off == 0 ? 0 : or_infinite(off / bound); }
-  static double or_infinite(double number) {
-    return std::isnan(number) ? std::numeric_limits<double>::infinity() : number;
+  std::vector<bool> probabilities_;  ///< by element of an image; see probabilities_of()
+  double largest_other_ = 0;         ///< expected number that is no probability
+  std::vector<Image> images_;
+  OutputCheck check_;
+};
+
+/// Compares all outputs with expected ones, image by image.
+class Comparer {
+ public:
+  Comparer(std::string against, Index classes, std::vector<OutputComparer> outputs)
+      : classes_(classes), outputs_(std::move(outputs)) {
+    check_.against = std::move(against);
+  }
+
+  void add(Index image, const std::vector<Compared>& outputs) {
+    double largest = 0;
+    for (std::size_t i = 0; i < outputs.size(); ++i) largest = std::max(largest, outputs_[i].add(outputs[i]));
+    images_.push_back({image, largest > 1});
+    if (classes_ > 0) add_prediction(image, outputs.front());
+  }
+
+  LogitCheck take() {
+    std::vector<double> excess(images_.size());
+    for (OutputComparer& output : outputs_) {
+      auto [check, by_image] = output.take();
+      check_.outputs.push_back(std::move(check));
+      for (std::size_t i = 0; i < excess.size(); ++i) excess[i] = std::max(excess[i], by_image[i]);
+    }
+    for (std::size_t i = 0; i < images_.size(); ++i) {
+      if (!images_[i].outside && excess[i] <= 1) continue;
+      ++(images_[i].outside ? check_.outside : check_.beyond);
+      if (check_.first_ids.size() < kShownIds) check_.first_ids.push_back(images_[i].number + 1);
+    }
+    check_.images = static_cast<Index>(images_.size());
+    return std::move(check_);
+  }
+
+ private:
+  struct Image {
+    Index number;
+    bool outside;  ///< the bound
+  };
+
+  void add_prediction(Index image, const Compared& output) {
+    const Index mine = largest_of(output.found);
+    const Index theirs = largest_of(output.expected);
+    if (mine == theirs) return;
+    ++check_.differing;
+    if (output.expected[theirs] - output.expected[mine] <= output.bounds[theirs] + output.bounds[mine])
+      check_.near_ties.push_back({image, mine, theirs});
   }
 
   Index classes_;
-  const std::vector<bool>& probabilities_;
-  double largest_other_ = 0;  ///< expected number that is no probability
+  std::vector<OutputComparer> outputs_;
   std::vector<Image> images_;
   LogitCheck check_;
 };
+
+/// The numbers of one image of a tensor of several.
+std::span<const float> numbers_of(const Tensor& tensor, Index image) {
+  const std::size_t each = tensor.values.size() / static_cast<std::size_t>(tensor.shape[0]);
+  return tensor.values.span().subspan(image * each, each);
+}
 
 /// The same model, of which every node's output is one of the model's.
 std::shared_ptr<const Model> opened(const Model& model) {
@@ -120,6 +170,16 @@ std::shared_ptr<const Model> opened(const Model& model) {
   open->outputs.clear();
   for (const Node& node : open->nodes) open->outputs.push_back(node.output);
   return open;
+}
+
+/// By output, the number of the node that makes it; that of all nodes if none does.
+std::vector<std::size_t> nodes_of_outputs(const Model& model) {
+  std::vector<std::size_t> numbers;
+  for (const ValueId output : model.outputs)
+    numbers.push_back(
+        std::find_if(model.nodes.begin(), model.nodes.end(), [&](const Node& node) { return node.output == output; }) -
+        model.nodes.begin());
+  return numbers;
 }
 
 /// Compares the outputs of all nodes, once they are there.
@@ -148,20 +208,21 @@ void compare_nodes(const Model& model, const Tensor& images, const std::vector<T
 
 }  // namespace
 
-LogitChecks check_logits(const Model& model, const Tensor& images, const Tensor& logits, Index classes,
-                         const LogitTruth& truth, const ProgressCallback& progress,
+LogitChecks check_logits(const Model& model, const Tensor& images, const std::vector<ModelOutput>& outputs,
+                         Index classes, const LogitTruth& truth, const ProgressCallback& progress,
                          const std::function<bool()>& cancelled) {
   const auto all = static_cast<Index>(images.shape[0]);
-  const Index given = truth.expected == nullptr ? 0 : static_cast<Index>(truth.expected->shape[0]);
-  const std::size_t each = logits.values.size() / all;
+  const Index given = truth.expected.empty() ? 0 : static_cast<Index>(truth.expected.front().shape[0]);
   const auto of_all = [&](Index some) {
     const std::string together = counted(all, "image", "images");
     if (some == all) return all == 1 ? together : "all " + together;
     return fmt::format("the first {} of {}, a sample", some, together);
   };
-  const std::vector<bool> probabilities = probabilities_of(model, model.outputs.front());
-  Comparer expected(fmt::format("{} on {}", truth.expected_source, of_all(given)), classes, probabilities);
-  Comparer recomputed("the reference in fp64 on " + of_all(truth.recomputed), classes, probabilities);
+  std::vector<OutputComparer> comparers;
+  for (std::size_t i = 0; i < outputs.size(); ++i)
+    comparers.emplace_back(outputs[i].name, probabilities_of(model, model.outputs[i]));
+  Comparer expected(fmt::format("{} on {}", truth.expected_source, of_all(given)), classes, comparers);
+  Comparer recomputed("the reference in fp64 on " + of_all(truth.recomputed), classes, comparers);
   const Index count = std::max(given, truth.recomputed);
   const Index step = images_at_once(model, truth.host_memory);
   Cancellation cancellation(cancelled);
@@ -170,16 +231,25 @@ LogitChecks check_logits(const Model& model, const Tensor& images, const Tensor&
     cancellation.check();
     const bool fixed = fixed_batch(model).has_value();
     const Index some = fixed ? step : std::min(step, count - first);
-    const Bounded exact = evaluate(model, {images_from(images, first, some)}, cancelled).front();
+    const std::vector<Bounded> exact = evaluate(model, {images_from(images, first, some)}, cancelled);
     for (Index i = 0; i < some && first + i < count; ++i) {
       const Index image = first + i;
-      const std::span<const float> found = logits.values.span().subspan(image * each, each);
-      const std::span<const double> values(exact.values.data() + i * each, each);
-      const std::span<const double> bounds(exact.bounds.data() + i * each, each);
-      if (image < truth.recomputed) recomputed.add(image, found, values, bounds);
+      std::vector<Compared> compared;
+      std::vector<std::vector<double>> theirs;
+      for (std::size_t o = 0; o < outputs.size(); ++o) {
+        const std::span<const float> found = numbers_of(outputs[o].values, image);
+        const auto part = [&](const std::vector<double>& numbers) {
+          return std::span(numbers).subspan(i * found.size(), found.size());
+        };
+        compared.push_back({found, part(exact[o].values), part(exact[o].bounds)});
+      }
+      if (image < truth.recomputed) recomputed.add(image, compared);
       if (image >= given) continue;
-      const std::span<const float> theirs = truth.expected->values.span().subspan(image * each, each);
-      expected.add(image, found, std::vector<double>(theirs.begin(), theirs.end()), bounds);
+      for (std::size_t o = 0; o < outputs.size(); ++o) {
+        const std::span<const float> numbers = numbers_of(truth.expected[o], image);
+        compared[o].expected = theirs.emplace_back(numbers.begin(), numbers.end());
+      }
+      expected.add(image, compared);
     }
     task.update(std::min(first + step, count));
   }
@@ -190,7 +260,8 @@ LogitChecks check_logits(const Model& model, const Tensor& images, const Tensor&
 }
 
 NodeCheck check_nodes(const ModelVariant& variant, const Model& model, const Tensor& images, Index count,
-                      const Tensor& logits, ModelEngineOptions options, const ProgressCallback& progress) {
+                      const std::vector<ModelOutput>& given, ModelEngineOptions options,
+                      const ProgressCallback& progress) {
   constexpr Index kKeptAtOnce = 4;  ///< of these images all values are held in fp32, and of one node in fp64
   const Index step = fixed_batch(model).value_or(std::min(kKeptAtOnce, count));
   options.kernels_for = options.images_for_kernels();  // those of the run
@@ -198,11 +269,7 @@ NodeCheck check_nodes(const ModelVariant& variant, const Model& model, const Ten
   options.profile = false;
   const std::shared_ptr<const Model> open = opened(model);
   const auto engine = make_engine(variant, open, options);
-  const std::size_t each = logits.values.size() / static_cast<std::size_t>(logits.shape[0]);
-  const auto result =
-      static_cast<std::size_t>(std::find_if(model.nodes.begin(), model.nodes.end(),
-                                            [&](const Node& node) { return node.output == model.outputs.front(); }) -
-                               model.nodes.begin());
+  const std::vector<std::size_t> made_by = nodes_of_outputs(model);
   NodeCheck check;
   check.nodes = model.nodes.size();
   Cancellation cancellation(options.cancelled);
@@ -217,9 +284,12 @@ NodeCheck check_nodes(const ModelVariant& variant, const Model& model, const Ten
     const std::vector<Tensor> outputs = engine->outputs();
     compare_nodes(model, batch, outputs, cancellation, check);
     check.images += some;
-    for (std::size_t i = 0; result < outputs.size() && i < some * each; ++i)
-      check.largest_difference =
-          std::max(check.largest_difference, difference_of(outputs[result].values[i], logits.values[first * each + i]));
+    for (std::size_t o = 0; o < given.size(); ++o) {
+      if (made_by[o] == outputs.size()) continue;
+      const Tensor of_the_run = images_from(given[o].values, first, some);
+      check.largest_difference = std::max(
+          check.largest_difference, largest_difference(outputs[made_by[o]].values.span(), of_the_run.values.span()));
+    }
     task.update(std::min(first + step, count));
   }
   return check;

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/system/shared_library.hpp"
+#include "io/arrays/npy_header.hpp"
 #include "io/files/path_kind.hpp"
 #include "spdnn/error.hpp"
 
@@ -214,6 +215,13 @@ std::vector<std::byte> npz_archive(const std::vector<NpzMember>& members) {
   return archive.bytes();
 }
 
+void write_npz(AtomicFile& file, const std::vector<NamedTensor>& tensors) {
+  std::vector<NpzMember> members;
+  for (const auto& [name, tensor] : tensors)
+    members.push_back({name, npy_header("<f4", tensor.shape), std::as_bytes(tensor.values.span())});
+  file.write(npz_archive(members));
+}
+
 namespace {
 
 /// The archive and the array's name, if the path names an array in an archive.
@@ -247,6 +255,10 @@ FirstRows read_array_rows(const std::filesystem::path& path, std::optional<Index
 }
 
 IntegerTensor read_integer_array(const std::filesystem::path& path) { return read_named(path, read_npy_integers); }
+
+std::unique_ptr<NpzFile> npz_file(const std::filesystem::path& path) {
+  return path.extension() == ".npz" ? std::make_unique<NpzFile>(InputFile(path)) : nullptr;
+}
 
 bool names_array(const std::filesystem::path& path) { return path.extension() == kArrayEnding || in_archive(path); }
 

@@ -10,7 +10,9 @@
 
 #include "io/arrays/npy.hpp"
 #include "io/arrays/numbers.hpp"
+#include "io/files/atomic_file.hpp"
 #include "io/files/input_file.hpp"
+#include "spdnn/tensor.hpp"
 
 namespace spdnn {
 
@@ -55,10 +57,15 @@ struct NpzMember {
 /// Builds an .npz file of these arrays, stored without compression.
 std::vector<std::byte> npz_archive(const std::vector<NpzMember>& members);
 
+/// Writes an .npz file of these arrays; the caller commits.
+void write_npz(AtomicFile& file, const std::vector<NamedTensor>& tensors);
+
 /// Reads the array of an .npy file, the only array of `FILE.npz`, or the array NAME of `FILE.npz/NAME`.
 /// See read_npy_rows() and read_npy_integers(). Arrays of archives are decompressed as a whole.
 FirstRows read_array_rows(const std::filesystem::path& path, std::optional<Index> most = {});
 IntegerTensor read_integer_array(const std::filesystem::path& path);
+/// The archive of this name; empty if the name does not end in .npz.
+std::unique_ptr<NpzFile> npz_file(const std::filesystem::path& path);
 /// Whether the name is that of an .npy file or of an array in an .npz file.
 bool names_array(const std::filesystem::path& path);
 

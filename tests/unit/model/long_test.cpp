@@ -34,7 +34,7 @@ TEST(LongModels, OfActivationsAreRewrittenAndRun) {
   inference.load(relus(), make_tensor({2, 2}, {3, 4, -5, -6}));
   inference.plan();
   inference.run();
-  const Array<float>& logits = inference.report().logits.values;
+  const Array<float>& logits = inference.report().logits().values;
   EXPECT_EQ(std::vector<float>(logits.begin(), logits.end()), (std::vector<float>{3, 0, 0, 6}));
 }
 

@@ -280,8 +280,9 @@ ModelReport full_model_report() {
   report.available = 10;
   report.model = "m.onnx";
   report.input = {kBatchExtent, 3, 4};
-  report.output = {kBatchExtent, 2};
-  report.outputs = 2;
+  report.outputs = {
+      {"y", {kBatchExtent, 2}, {{8, 2}, std::vector<float>{2, 1, 1, 2, 1, 2, 2, 1, 2, 1, 2, 1, 2, 1, 1, 2}}},
+      {"z", {kBatchExtent}}};
   report.nodes = 3;
   report.weights = 100;
   report.nonzeros = 25;
@@ -291,20 +292,19 @@ ModelReport full_model_report() {
   report.score = "logit";
   report.profile = {{"n", "relu", 1}, {"m", "pool", 3}};
   report.predictions = {0, 1, 1, 0, 0, 0, 0, 1};
-  report.logits = Tensor{{8, 2}, std::vector<float>{2, 1, 1, 2, 1, 2, 2, 1, 2, 1, 2, 1, 2, 1, 1, 2}};
   report.overflow = "node 1 (relu)";
   report.accuracy = Accuracy{.images = 8, .correct = 6, .classes = 2, .among = 7, .at_least = 0.7};
-  report.expected = LogitCheck{.against = "a file",
-                               .images = 8,
-                               .largest_ratio = 1.5,
-                               .largest_deviation = 0.5,
-                               .largest_bound = 0.25,
-                               .largest_excess = 3,
-                               .outside = 1,
-                               .beyond = 2,
-                               .first_ids = {3, 4},
-                               .differing = 1,
-                               .near_ties = {{2, 1, 0}}};
+  report.expected = LogitCheck{
+      .against = "a file",
+      .images = 8,
+      .outputs =
+          {{.name = "y", .largest_ratio = 1.5, .largest_deviation = 0.5, .largest_bound = 0.25, .largest_excess = 3},
+           {.name = "z", .largest_ratio = 0.5}},
+      .outside = 1,
+      .beyond = 2,
+      .first_ids = {3, 4},
+      .differing = 1,
+      .near_ties = {{2, 1, 0}}};
   report.nodes_checked =
       NodeCheck{.images = 2, .nodes = 3, .largest_ratio = 0.5, .worst = "node 2", .largest_difference = 0.125};
   report.compared = ComparedModelRun{{"w", 1, 0.5}, spread({64, 64, 64})};
@@ -315,7 +315,7 @@ ModelReport full_model_report() {
 
 TEST(Report, OfAModelAsTextHasEveryLine) {
   EXPECT_EQ(to_text(full_model_report()), R"(model            m.onnx: 3 nodes, 100 weights, 75.00 % of them zeros
-images           8 (the first of 10); N x 3 x 4 to N x 2 (the first of 2 outputs)
+images           8 (the first of 10); N x 3 x 4 to y N x 2, z N
 variant          v (fp16, 2 threads, 5 images per batch); it is fast
 rewrites         none
                  a note
@@ -341,7 +341,7 @@ profile               seconds    share  operation        node
 rate             0.25 images/s  (images / infer median)
 dense            2000 GFLOP/s  (2 x 4e+12 multiply-adds of all weights, zeros too, of the model as given x images / infer median)
 sparse           500 GFLOP/s  (2 x 1e+12 multiply-adds of weights that are not zero of the model as given x images / infer median; the rewrites left 5e+11)
-overflow         numbers may have exceeded fp32 from node 1 (relu) on; another order of summation may give different logits
+overflow         numbers may have exceeded fp32 from node 1 (relu) on; another order of summation may give different outputs
 answers          image 1: class 0, logit 2; class 1, logit 1
                  image 2: class 1, logit 2; class 0, logit 1
                  image 3: class 1, logit 2; class 0, logit 1
@@ -351,12 +351,14 @@ answers          image 1: class 0, logit 2; class 1, logit 1
                  image 7: class 0, logit 2; class 1, logit 1
                  image 8: class 1, logit 2; class 0, logit 1
 accuracy         75.00 % (6 of 8); 87.50 % in the top 2
-compared with    --rewrite none by w: infer 64.000000 s; 2.00 times as long, 1 of 8 predictions differ, logits by at most 0.5
+compared with    --rewrite none by w: infer 64.000000 s; 2.00 times as long, 1 of 8 predictions differ, outputs by at most 0.5
 device state     SM clock 1200 MHz (1000 to 1300), memory clock not available, temperature not available, power not available, 2.5 J per trial
-precision        fp16 against fp32 by u: 2 of 8 predictions differ, logits by at most 0.25
-expected         a file: largest deviation 1.5 of the bound, 0.5 absolute with bounds of at most 0.25; 1 image is outside it, first 3 4; 2 images are within it, but off by up to 3 times the tolerance, first 3 4; 1 prediction differs, 1 of them near ties
+precision        fp16 against fp32 by u: 2 of 8 predictions differ, outputs by at most 0.25
+expected         a file: 2 outputs; 1 image is outside the bound, first 3 4; 2 images are within it, but off by up to 3 times the tolerance, first 3 4; 1 prediction differs, 1 of them near ties
+                 y: largest deviation 1.5 of the bound, 0.5 absolute with bounds of at most 0.25
+                 z: largest deviation 0.5 of the bound, 0 absolute with bounds of at most 0
 near tie         image 3: class 1, expected 0; rounding decides between them
-nodes            each of 3 against fp64 of its own inputs, 2 images: largest deviation 0.5 of the bound, at node 2; its logits differ from the run's by at most 0.125
+nodes            each of 3 against fp64 of its own inputs, 2 images: largest deviation 0.5 of the bound, at node 2; its outputs differ from the run's by at most 0.125
 verdict          FAILED (against a file)
 )");
 }

@@ -26,8 +26,8 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::array<std::string_view, 9> kFields{"name",       "input", "input_shape", "output",     "classes",
-                                                  "bn_epsilon", "nodes", "note",        kWeightsField};
+constexpr std::array<std::string_view, 10> kFields{"name",    "input",      "input_shape", "output", "outputs",
+                                                   "classes", "bn_epsilon", "nodes",       "note",   kWeightsField};
 
 class ArchitectureReader {
  public:
@@ -46,7 +46,7 @@ class ArchitectureReader {
     const Json& nodes = at("nodes");
     if (!nodes.is_array() || nodes.empty()) fail(fmt::format("nodes {}, expected a list of nodes", shown(nodes)));
     for (std::size_t i = 0; i < nodes.size(); ++i) add_node(ArchitectureNode(place_, i + 1, nodes[i]));
-    read_output();
+    read_outputs();
     try {
       model_.validate();
     } catch (const std::invalid_argument& unsound) {
@@ -139,15 +139,28 @@ class ArchitectureReader {
     model_.values[value].constant = Tensor{shape, weights_.numbers(node, node.name() + ".value", shape)};
   }
 
-  void read_output() {
+  std::vector<std::string> output_names() const {
+    if (!json_.contains("outputs")) return {json_.contains("output") ? text("output") : model_.nodes.back().name};
+    const Json& names = at("outputs");
+    if (json_.contains("output")) fail("has both output and outputs");
+    const auto is_text = [](const Json& name) { return name.is_string(); };
+    if (!names.is_array() || names.empty() || !std::all_of(names.begin(), names.end(), is_text))
+      fail(fmt::format("outputs {}, expected a list of names", shown(names)));
+    return names.get<std::vector<std::string>>();
+  }
+
+  void read_outputs() {
     if (model_.nodes.empty()) fail("has no nodes but constants");
-    const std::string output = json_.contains("output") ? text("output") : model_.nodes.back().name;
-    const auto found = ids_.find(output);
-    const bool made = found != ids_.end() && output != "input" && !model_.values[found->second].constant;
-    if (!made) fail(fmt::format("output '{}' is not the name of a node", output));
-    model_.outputs.push_back(found->second);
+    for (const std::string& output : output_names()) {
+      const auto found = ids_.find(output);
+      const bool made = found != ids_.end() && output != "input" && !model_.values[found->second].constant;
+      if (!made) fail(fmt::format("output '{}' is not the name of a node", output));
+      if (std::find(model_.outputs.begin(), model_.outputs.end(), found->second) != model_.outputs.end())
+        fail(fmt::format("output '{}' is named twice", output));
+      model_.outputs.push_back(found->second);
+    }
     if (!json_.contains("classes")) return;
-    const Shape& shape = model_.values[found->second].shape;
+    const Shape& shape = model_.values[model_.outputs.front()].shape;
     if (json_["classes"] != shape.back())
       fail(fmt::format("classes {}, but the output is {}", shown(json_["classes"]), shape_text(shape)));
   }

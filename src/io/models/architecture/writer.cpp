@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -161,7 +162,7 @@ class ArchitectureWriter {
       add_node(node);
     }
     add_constants(static_cast<ValueId>(model_.values.size()));
-    json_["output"] = names_[model_.outputs[0]];
+    add_outputs();
     json_["nodes"] = std::move(nodes_);
     try {
       text_of(json_);
@@ -179,15 +180,29 @@ class ArchitectureWriter {
 
   void check() const {
     if (model_.inputs.size() != 1) fail(fmt::format("it has {} inputs, expected one", model_.inputs.size()));
-    if (model_.outputs.size() != 1) fail(fmt::format("it has {} outputs, expected one", model_.outputs.size()));
+    if (model_.outputs.empty()) fail("it has no output");
     const Shape& shape = model_.values[model_.inputs[0]].shape;
     if (shape.size() < 2 || shape.size() > 4)
       fail(fmt::format("its input has the shape {}, expected 2 to 4 axes", shape_text(shape)));
-    const Value& output = model_.values[model_.outputs[0]];
-    if (model_.outputs[0] == model_.inputs[0] || output.constant)
-      fail(fmt::format("its output '{}' is not computed by a node", output.name));
+    for (std::size_t i = 0; i < model_.outputs.size(); ++i) {
+      const ValueId id = model_.outputs[i];
+      const Value& output = model_.values[id];
+      if (id == model_.inputs[0] || output.constant)
+        fail(fmt::format("its output '{}' is not computed by a node", output.name));
+      if (std::count(model_.outputs.begin(), model_.outputs.begin() + static_cast<std::ptrdiff_t>(i), id) > 0)
+        fail(fmt::format("its output '{}' comes twice", output.name));
+    }
     for (const Node& node : model_.nodes)
       if (node.inputs.empty()) fail(fmt::format("node '{}' has no inputs", node.name));
+  }
+
+  /// A single output is `output`, which older versions of the program read, too.
+  void add_outputs() {
+    if (model_.outputs.size() == 1) {
+      json_["output"] = names_[model_.outputs[0]];
+      return;
+    }
+    for (const ValueId output : model_.outputs) json_["outputs"].push_back(names_[output]);
   }
 
   /// Adds the constants with ids below `until`, which keeps values in the order of the file that the model came from.

@@ -20,7 +20,8 @@ struct Architecture {
 std::string text_of(const OrderedJson& architecture);
 
 /// The model must be valid with known shapes, and must outlive the result. A DataError that names `place` reports a
-/// model that the format cannot express: several inputs or outputs, or an input of 0, 1 or more than 4 axes.
+/// model that the format cannot express: several inputs, an input of 0, 1 or more than 4 axes, or an output that no
+/// node makes.
 Architecture architecture_of(const Model& model, const std::string& place);
 
 }  // namespace spdnn

@@ -29,6 +29,9 @@ ModelReport model_report(const ModelSpec& spec, const Model& model, const Tensor
   return inference.report();
 }
 
+/// Of a run with one output.
+std::vector<ModelOutput> only_output(const Tensor& values) { return {{"y", values.shape, values}}; }
+
 ModelSpec verified_by(const char* variant) {
   ModelSpec spec;
   spec.variant = variant;
@@ -46,11 +49,11 @@ TEST(ModelInference, OfWhatIsInMemoryIsVerifiedLogitByLogitAndNodeByNode) {
       const ModelReport report = model_report(spec, network.model, network.inputs[0]);
       EXPECT_EQ(report.verdict.status, Verdict::Status::passed) << report.verdict.against;
       EXPECT_EQ(report.recomputed->images, 5U);
-      EXPECT_LE(report.recomputed->largest_ratio, 1.0);
+      EXPECT_LE(report.recomputed->worst().largest_ratio, 1.0);
       EXPECT_LE(report.nodes_checked->largest_ratio, 1.0) << report.nodes_checked->worst;
       EXPECT_EQ(report.nodes_checked->nodes, report.nodes_run);
       EXPECT_EQ(report.predictions.size(), 5U);
-      EXPECT_EQ(report.outputs, 2U);
+      EXPECT_EQ(report.outputs.size(), 2U);
       EXPECT_TRUE(report.profile.empty());
       for (const std::string& note : report.notes) EXPECT_EQ(note.find("time single nodes"), note.npos) << note;
     }
@@ -58,9 +61,10 @@ TEST(ModelInference, OfWhatIsInMemoryIsVerifiedLogitByLogitAndNodeByNode) {
 }
 
 TEST(ModelInference, NoNumberIsInfinitelyFarFromEveryNumber) {
-  EXPECT_EQ(difference_of(1.5F, -0.5F), 2.0);
-  EXPECT_EQ(difference_of(NAN, 1), HUGE_VAL);
-  EXPECT_EQ(difference_of(1, NAN), HUGE_VAL);
+  const auto largest = [](std::vector<float> a, std::vector<float> b) { return largest_difference(a, b); };
+  EXPECT_EQ(largest({1.5F, 2, 1}, {-0.5F, 1, 1}), 2.0);
+  EXPECT_EQ(largest({NAN, 1}, {1, 1}), HUGE_VAL);
+  EXPECT_EQ(largest({1, 1}, {1, NAN}), HUGE_VAL);
 }
 
 TEST(ModelInference, SaysInWhichFormWeightsAreStored) {
@@ -250,15 +254,15 @@ TEST(ModelInference, LabelsAndLogitsOfMemoryAreComparedAsThoseOfFilesAre) {
   EXPECT_THROW(model_report(spec, two_sums(), images), DataError);
 
   spec.truth = {};
-  spec.truth.expected_logits = make_tensor({2, 2}, {3, 3.F + 0x1p-20F, 1, 1});
+  spec.truth.expected_outputs = {{"", make_tensor({2, 2}, {3, 3.F + 0x1p-20F, 1, 1})}};
   EXPECT_EQ(model_report(spec, two_sums(), images).verdict.status, Verdict::Status::passed);
-  spec.truth.expected_logits = make_tensor({1, 2}, {3, 3.F + 0x1p-20F});
+  spec.truth.expected_outputs = {{"", make_tensor({1, 2}, {3, 3.F + 0x1p-20F})}};
   const ModelReport right = model_report(spec, two_sums(), images);
   EXPECT_EQ(right.verdict.status, Verdict::Status::unverified);
-  EXPECT_EQ(right.expected->against, "the logits given on the first 1 of 2 images, a sample");
-  spec.truth.expected_logits = make_tensor({2, 2}, {3, 3, 1, 1});
+  EXPECT_EQ(right.expected->against, "the outputs given on the first 1 of 2 images, a sample");
+  spec.truth.expected_outputs = {{"", make_tensor({2, 2}, {3, 3, 1, 1})}};
   EXPECT_EQ(model_report(spec, two_sums(), images).verdict.status, Verdict::Status::failed);
-  spec.truth.expected_logits = make_tensor({1, 3}, {3, 3, 3});
+  spec.truth.expected_outputs = {{"", make_tensor({1, 3}, {3, 3, 3})}};
   EXPECT_THROW(model_report(spec, two_sums(), images), DataError);
 }
 
@@ -271,7 +275,7 @@ TEST(ModelVerify, TheReferenceAsksBeforeEachNodeWhetherToEnd) {
   ModelEngineOptions options{.precision = Precision::fp64};
   const Tensor logits = make_tensor({2, 2}, {3, 3, 1, 1});
   const auto check = [&] {
-    check_nodes(find_model_variant("conv_reference"), two_sums(), images, 2, logits, options, {});
+    check_nodes(find_model_variant("conv_reference"), two_sums(), images, 2, only_output(logits), options, {});
   };
   asked = 0;
   options.cancelled = [&] { return ++asked == 0; };
@@ -295,7 +299,7 @@ TEST(ModelVerify, NodeByNodeTellsHowManyImagesAreDone) {
     if (!update.over) done.push_back(update.done);
   };
   ModelEngineOptions options{.precision = Precision::fp64};
-  check_nodes(find_model_variant("conv_reference"), model, images, 6, images, options, heard);
+  check_nodes(find_model_variant("conv_reference"), model, images, 6, only_output(images), options, heard);
   EXPECT_EQ(done, (std::vector<std::uint64_t>{0, 4, 6}));
 }
 
@@ -310,8 +314,8 @@ TEST(ModelVerify, NodeByNodeComparesEachBatchWithItsOwnLogits) {
     logits.insert(logits.end(), {a + 2.F * b, static_cast<float>(a + (2.0 + 0x1p-20) * b)});
   }
   const auto difference = [&](const std::vector<float>& of_the_run) {
-    return check_nodes(find_model_variant("conv_reference"), two_sums(), images, 9, make_tensor({9, 2}, of_the_run),
-                       {.precision = Precision::fp64}, {})
+    return check_nodes(find_model_variant("conv_reference"), two_sums(), images, 9,
+                       only_output(make_tensor({9, 2}, of_the_run)), {.precision = Precision::fp64}, {})
         .largest_difference;
   };
   EXPECT_LT(difference(logits), 1e-6);
@@ -350,7 +354,7 @@ TEST(ModelVerify, NodeByNodeNamesTheNodeThatIsFarthestOff) {
   const Model model = builder.finish({builder.add(sum, {y})});
   const auto check = [&](float first, float second) {
     MadeUp::values = {make_tensor({1, 2}, {2 + first, 1}), make_tensor({1, 2}, {3 + first + second, 1})};
-    return check_nodes(variant, model, make_tensor({1, 2}, {1, 1}), 1, MadeUp::values[1], {}, {});
+    return check_nodes(variant, model, make_tensor({1, 2}, {1, 1}), 1, only_output(MadeUp::values[1]), {}, {});
   };
   const NodeCheck at_first = check(1, 0x1p-10F);
   const NodeCheck at_second = check(0x1p-10F, 1);
@@ -366,40 +370,40 @@ TEST(ModelVerify, TheLargestLogitAndBoundAreThoseOfAllImages) {
     const Tensor images = make_tensor({2, 2}, pixels);
     const Bounded exact = evaluate(two_sums(), {images}).front();
     const Tensor logits = make_tensor({2, 2}, {exact.values.begin(), exact.values.end()});
-    return *check_logits(two_sums(), images, logits, 2, {nullptr, "", 2}, {}, {}).recomputed;
+    return *check_logits(two_sums(), images, only_output(logits), 2, {{}, "", 2}, {}, {}).recomputed;
   };
   const LogitCheck first_is_larger = check({0, -400, 1, 1});
   const LogitCheck second_is_larger = check({1, 1, 0, -400});
   for (const LogitCheck& one : {first_is_larger, second_is_larger}) {
-    EXPECT_NEAR(one.largest_expected, 800, 0.001);  // of a negative logit
-    EXPECT_DOUBLE_EQ(one.tolerance, 1e-4 * one.largest_expected);
-    EXPECT_GT(one.largest_bound, 1e-5);
+    EXPECT_NEAR(one.worst().largest_expected, 800, 0.001);  // of a negative logit
+    EXPECT_DOUBLE_EQ(one.worst().tolerance, 1e-4 * one.worst().largest_expected);
+    EXPECT_GT(one.worst().largest_bound, 1e-5);
   }
-  EXPECT_EQ(first_is_larger.largest_bound, second_is_larger.largest_bound);
-  EXPECT_LT(check({1, 1, 1, 1}).largest_bound, first_is_larger.largest_bound / 100);
+  EXPECT_EQ(first_is_larger.worst().largest_bound, second_is_larger.worst().largest_bound);
+  EXPECT_LT(check({1, 1, 1, 1}).worst().largest_bound, first_is_larger.worst().largest_bound / 100);
 }
 
 LogitChecks checks_of(const Tensor& logits, const LogitTruth& truth) {
-  return check_logits(two_sums(), make_tensor({2, 2}, {1, 1, 1, 0}), logits, 2, truth, {}, {});
+  return check_logits(two_sums(), make_tensor({2, 2}, {1, 1, 1, 0}), only_output(logits), 2, truth, {}, {});
 }
 
 TEST(ModelVerify, ALogitBeyondItsBoundIsWrongAndOneWithinIsNot) {
   const float right = 3.F + 0x1p-20F;
-  const LogitTruth all{nullptr, "", 2};
+  const LogitTruth all{{}, "", 2};
   const LogitCheck good = *checks_of(make_tensor({2, 2}, {3, right, 1, 1}), all).recomputed;
   EXPECT_TRUE(good.right());
-  EXPECT_EQ(good.largest_ratio, 0);
+  EXPECT_EQ(good.worst().largest_ratio, 0);
   EXPECT_EQ(good.differing, 0U);
   const LogitCheck wrong = *checks_of(make_tensor({2, 2}, {3, right, 1, 1 + 0x1p-18F}), all).recomputed;
   EXPECT_FALSE(wrong.right());
   EXPECT_EQ(wrong.first_ids, std::vector<Index>{2});
   const LogitCheck none = *checks_of(make_tensor({2, 2}, {3, right, NAN, 1}), all).recomputed;
   EXPECT_EQ(none.outside, 1U);
-  EXPECT_TRUE(std::isinf(none.largest_ratio));
+  EXPECT_TRUE(std::isinf(none.worst().largest_ratio));
 }
 
 TEST(ModelVerify, TheReferenceTakesNoMoreMemoryThanItMay) {
-  LogitTruth truth{nullptr, "", 1, 10};
+  LogitTruth truth{{}, "", 1, 10};
   EXPECT_THROW(checks_of(make_tensor({2, 2}, {3, 3, 1, 1}), truth), DeviceError);
   truth.host_memory = 1 << 20;
   EXPECT_TRUE(checks_of(make_tensor({2, 2}, {3, 3, 1, 1}), truth).recomputed);
@@ -407,11 +411,12 @@ TEST(ModelVerify, TheReferenceTakesNoMoreMemoryThanItMay) {
 
 TEST(ModelVerdict, ABoundThatIsInfiniteIsSaidToProveNothing) {
   ModelReport report;
-  report.expected = LogitCheck{.against = "given", .images = 1, .largest_bound = HUGE_VAL, .largest_expected = 1};
+  report.expected =
+      LogitCheck{.against = "given", .images = 1, .outputs = {{.largest_bound = HUGE_VAL, .largest_expected = 1}}};
   EXPECT_EQ(verdict_of(report).status, Verdict::Status::unverified);
   report.verdict = verdict_of(report);
   EXPECT_NE(to_text(report).find("infinite bounds prove nothing"), std::string::npos);
-  report.expected->largest_bound = 0;
+  report.expected->outputs[0].largest_bound = 0;
   EXPECT_EQ(to_text(report).find("infinite"), std::string::npos);
 }
 
@@ -421,13 +426,13 @@ TEST(ModelVerdict, SaysHowLessThanFp32DiffersFromIt) {
   report.precision = Precision::bf16;
   report.predictions = {0, 1, 2};
   report.against_fp32 = ModelDifference{"conv_dense", 2, 0.5};
-  EXPECT_NE(to_text(report).find("bf16 against fp32 by conv_dense: 2 of 3 predictions differ, logits by at most 0.5"),
+  EXPECT_NE(to_text(report).find("bf16 against fp32 by conv_dense: 2 of 3 predictions differ, outputs by at most 0.5"),
             std::string::npos);
 }
 
 TEST(ModelVerify, PredictionsThatRoundingDecidesAreNearTies) {
   const Tensor expected = make_tensor({1, 2}, {3, 3.F + 0x1p-21F});  // two units in the last place
-  const LogitTruth one{&expected, "given", 0};
+  const LogitTruth one{{expected}, "given", 0};
   const LogitChecks checks = checks_of(make_tensor({2, 2}, {3.F + 0x1p-21F, 3.F, 1, 1}), one);
   EXPECT_FALSE(checks.recomputed);
   EXPECT_EQ(checks.expected->images, 1U);
@@ -450,9 +455,10 @@ TEST(ModelVerify, ALabelCountsWhereItsLogitIsTheLargestOrAmongTheFive) {
 TEST(ModelVerdict, BoundsThatSayLittleProveNothingAlone) {
   ModelReport report;
   report.images = 1;
-  report.expected = LogitCheck{.against = "given", .images = 1, .largest_bound = 0.01, .largest_expected = 1};
+  report.expected =
+      LogitCheck{.against = "given", .images = 1, .outputs = {{.largest_bound = 0.01, .largest_expected = 1}}};
   EXPECT_EQ(verdict_of(report).status, Verdict::Status::passed);
-  report.expected->largest_bound = 0.011;
+  report.expected->outputs[0].largest_bound = 0.011;
   EXPECT_EQ(verdict_of(report).status, Verdict::Status::unverified);
   EXPECT_NE(verdict_of(report).against.find("says little"), std::string::npos);
   report.nodes_checked = NodeCheck{.images = 1, .nodes = 1, .largest_ratio = 0.5, .worst = "a node"};
@@ -472,13 +478,15 @@ TEST(ModelVerdict, BoundsThatSayLittleProveNothingAlone) {
 TEST(ModelVerdict, NodesThatWereComparedStandForBoundsThatSayLittle) {
   ModelReport report;
   report.images = 2;
-  report.recomputed = LogitCheck{.against = "the reference", .images = 2, .largest_bound = 1, .largest_expected = 1};
+  report.recomputed =
+      LogitCheck{.against = "the reference", .images = 2, .outputs = {{.largest_bound = 1, .largest_expected = 1}}};
   EXPECT_EQ(verdict_of(report).status, Verdict::Status::unverified);
   report.nodes_checked = NodeCheck{.images = 2, .nodes = 1, .largest_ratio = 0.5, .worst = "a node"};
   EXPECT_EQ(verdict_of(report).status, Verdict::Status::passed);
   EXPECT_EQ(verdict_of(report).against.find("says little"), std::string::npos);
   EXPECT_NE(verdict_of(report).against.find("the reference: largest deviation"), std::string::npos);
-  report.expected = LogitCheck{.against = "given", .images = 2, .largest_bound = 1, .largest_expected = 1};
+  report.expected =
+      LogitCheck{.against = "given", .images = 2, .outputs = {{.largest_bound = 1, .largest_expected = 1}}};
   EXPECT_EQ(verdict_of(report).status, Verdict::Status::passed);
   EXPECT_NE(verdict_of(report).against.find("given: largest deviation 0 of the bound, which says little"),
             std::string::npos);
@@ -487,7 +495,7 @@ TEST(ModelVerdict, NodesThatWereComparedStandForBoundsThatSayLittle) {
 TEST(ModelVerdict, ASampleFailsOrProvesNothing) {
   ModelReport report;
   report.images = 2;
-  report.expected = LogitCheck{.against = "given", .images = 1, .largest_expected = 1};
+  report.expected = LogitCheck{.against = "given", .images = 1, .outputs = {{.largest_expected = 1}}};
   EXPECT_EQ(verdict_of(report).status, Verdict::Status::unverified);
   report.nodes_checked = NodeCheck{.images = 1, .nodes = 1, .largest_ratio = 0.5, .worst = "a node"};
   EXPECT_EQ(verdict_of(report).status, Verdict::Status::unverified);
@@ -514,19 +522,19 @@ TEST(ModelInference, AnAccuracyThatAnyLabelsReachIsRefused) {
 
 TEST(AgainstFp32, PredictionsThatDifferAreCounted) {
   ModelReport report;
-  report.logits = make_tensor({3, 2}, {1, 2, 3, 4, 6, 5});
+  report.outputs = only_output(make_tensor({3, 2}, {1, 2, 3, 4, 6, 5}));
   report.classes = 2;
-  report.predictions = predictions_of(report.logits);
-  const ModelDifference same = difference_from(report, "conv_dense", report.logits);
+  report.predictions = predictions_of(report.logits());
+  const ModelDifference same = difference_from(report, "conv_dense", {report.logits()});
   EXPECT_EQ(same.differing, 0U);
   EXPECT_EQ(same.largest_difference, 0);
   EXPECT_EQ(same.variant, "conv_dense");
-  const ModelDifference other = difference_from(report, "conv_dense", make_tensor({3, 2}, {2.5F, 2, 3, 4, 4, 5}));
+  const ModelDifference other = difference_from(report, "conv_dense", {make_tensor({3, 2}, {2.5F, 2, 3, 4, 4, 5})});
   EXPECT_EQ(other.differing, 2U);
   EXPECT_EQ(other.largest_difference, 2);
   report.classes = 0;  // the output is no list of classes
   report.predictions.clear();
-  EXPECT_EQ(difference_from(report, "conv_dense", make_tensor({3, 2}, {2.5F, 2, 3, 4, 4, 5})).differing, 0U);
+  EXPECT_EQ(difference_from(report, "conv_dense", {make_tensor({3, 2}, {2.5F, 2, 3, 4, 4, 5})}).differing, 0U);
 }
 
 TEST(ModelVerdict, AWrongWeightThatTheBoundOfADeepModelHidesIsBeyondTheTolerance) {
@@ -554,12 +562,12 @@ TEST(ModelVerdict, AWrongWeightThatTheBoundOfADeepModelHidesIsBeyondTheTolerance
   const Tensor expected = logits_of(deep(1));
   const auto check_of = [&](float factor) {
     const Model model = deep(factor);
-    return *check_logits(model, images, logits_of(model), 24, {&expected, "given", 0}, {}, {}).expected;
+    return *check_logits(model, images, only_output(logits_of(model)), 24, {{expected}, "given", 0}, {}, {}).expected;
   };
   const LogitCheck good = check_of(1);
   EXPECT_TRUE(good.right());
   EXPECT_FALSE(good.conclusive());
-  EXPECT_EQ(good.tolerance, 1e-4 * good.largest_expected);
+  EXPECT_EQ(good.worst().tolerance, 1e-4 * good.worst().largest_expected);
   const LogitCheck wrong = check_of(0.5F);
   EXPECT_EQ(wrong.outside, 0U);  // the bounds say nothing
   EXPECT_EQ(wrong.beyond, 3U);
@@ -573,7 +581,7 @@ LogitCheck check_of_scaled(const Model& model, const Tensor& images, double fact
   std::vector<float> scaled(found.values.begin(), found.values.end());
   for (float& value : scaled) value = static_cast<float>(value * factor);
   const Tensor expected = make_tensor(found.shape, scaled);
-  return *check_logits(model, images, found, 0, {&expected, "given", 0}, {}, {}).expected;
+  return *check_logits(model, images, only_output(found), 0, {{expected}, "given", 0}, {}, {}).expected;
 }
 
 /// Probabilities of many classes are all far below 1, so that a part of 1 would allow any error of them.
@@ -595,7 +603,7 @@ TEST(LogitChecks, SmallProbabilitiesMustBeRightAsLargeOnes) {
     for (const double factor : {0.9, 1.01, 1.1}) {
       const LogitCheck check = check_of_scaled(model, images, factor);
       EXPECT_EQ(check.beyond + check.outside, 3U) << factor;
-      EXPECT_GT(check.largest_excess, 1) << factor;
+      EXPECT_GT(check.worst().largest_excess, 1) << factor;
       EXPECT_FALSE(check.right());
     }
   }
@@ -609,7 +617,7 @@ TEST(LogitChecks, TinyProbabilitiesMayBeOffByAUnitInTheLastPlaceOfOne) {
   const Tensor images = make_tensor({1, 2}, {-16, -20});
   const Tensor found = make_tensor({1, 2}, {1.2e-7F, 1e-9F});
   const Tensor expected = make_tensor({1, 2}, {0, 1.2e-7F});
-  EXPECT_EQ(check_logits(model, images, found, 2, {&expected, "given", 0}, {}, {}).expected->beyond, 0U);
+  EXPECT_EQ(check_logits(model, images, only_output(found), 2, {{expected}, "given", 0}, {}, {}).expected->beyond, 0U);
 }
 
 /// Detectors join boxes of hundreds of pixels with probabilities.
@@ -628,12 +636,13 @@ TEST(LogitChecks, ProbabilitiesBesideOtherNumbersHaveTheirOwnTolerance) {
     std::vector<float> expected = found;
     for (std::size_t i = 0; i < of_probabilities.size(); ++i) expected[i] += of_probabilities[i];
     const Tensor given = make_tensor({1, 6}, expected);
-    return *check_logits(model, images, make_tensor({1, 6}, found), 0, {&given, "given", 0}, {}, {}).expected;
+    return *check_logits(model, images, only_output(make_tensor({1, 6}, found)), 0, {{given}, "given", 0}, {}, {})
+                .expected;
   };
   const std::vector<Operation> moved = {identity, Transpose{{0, 2, 1}}, Transpose{{0, 2, 1}}};
   for (const auto& before : {std::vector<Operation>{}, moved}) {
-    const auto excess = [&](const std::vector<float>& off) { return check(before, off).largest_excess; };
-    EXPECT_EQ(check(before, {}).tolerance, 1e-4 * 640);
+    const auto excess = [&](const std::vector<float>& off) { return check(before, off).worst().largest_excess; };
+    EXPECT_EQ(check(before, {}).worst().tolerance, 1e-4 * 640);
     EXPECT_LT(excess({5e-5F}), 1);
     EXPECT_GT(excess({2e-4F}), 1);
     EXPECT_GT(excess({0, 0, 2e-4F}), 1) << "a product of two";
@@ -641,7 +650,7 @@ TEST(LogitChecks, ProbabilitiesBesideOtherNumbersHaveTheirOwnTolerance) {
     EXPECT_GT(excess({0, 0, 0, 0, 0.07F}), 1);
   }
   const std::vector<Operation> changed = {testing::make_activation(Activation::Kind::tanh)};
-  EXPECT_LT(check(changed, {2e-4F}).largest_excess, 1) << "no longer a probability";
+  EXPECT_LT(check(changed, {2e-4F}).worst().largest_excess, 1) << "no longer a probability";
 }
 
 /// The reference is of the same model, which may be a wrong reading of the file that the expected logits come from.
@@ -653,11 +662,11 @@ TEST(ModelInference, ExpectedLogitsMustHoldWhereTheReferenceDoes) {
   const Tensor images = testing::random_tensor(rng, {2, 2000});
   ModelSpec spec;
   spec.variant = "conv_reference";
-  const Tensor found = model_report(spec, model, images).logits;
+  const Tensor found = model_report(spec, model, images).logits();
   for (const float factor : {1.0F, 1.1F}) {
     std::vector<float> expected(found.values.begin(), found.values.end());
     for (float& value : expected) value *= factor;
-    spec.truth.expected_logits = make_tensor(found.shape, expected);
+    spec.truth.expected_outputs = {{"", make_tensor(found.shape, expected)}};
     spec.truth.everything = true;
     const ModelReport report = model_report(spec, model, images);
     EXPECT_TRUE(report.recomputed->right() && report.nodes_checked->right());
@@ -669,7 +678,7 @@ TEST(ModelInference, ExpectedRowsBeyondTheImagesAreLeftOut) {
   ModelSpec spec;
   spec.variant = "conv_reference";
   const Tensor images = make_tensor({2, 2}, {1, 1, 1, 0});
-  spec.truth.expected_logits = make_tensor({3, 2}, {3, 3.F + 0x1p-20F, 1, 1, 7, 7});
+  spec.truth.expected_outputs = {{"", make_tensor({3, 2}, {3, 3.F + 0x1p-20F, 1, 1, 7, 7})}};
   const ModelReport report = model_report(spec, two_sums(), images);
   EXPECT_EQ(report.verdict.status, Verdict::Status::passed) << report.verdict.against;
   EXPECT_EQ(report.expected->images, 2U);

@@ -68,7 +68,9 @@ TEST(ModelOnRanks, HasTheBitsOfOneRankAndOneReport) {
   EXPECT_FALSE(alone.ranks.has_value());
   for (const int ranks : {2, 3, 7}) {
     const ModelReport report = report_on(ranks, spec, network.model, network.inputs[0]);
-    EXPECT_TRUE(same_logit_bits(report.logits, alone.logits)) << ranks;
+    ASSERT_EQ(report.outputs.size(), 2U);
+    for (std::size_t i = 0; i < 2; ++i)
+      EXPECT_TRUE(same_logit_bits(report.outputs[i].values, alone.outputs[i].values)) << ranks << ", output " << i;
     EXPECT_EQ(report.predictions, alone.predictions);
     EXPECT_EQ(report.verdict.status, Verdict::Status::passed) << report.verdict.against;
     EXPECT_EQ(report.recomputed->images, 5U);
@@ -114,7 +116,7 @@ TEST(ModelOnRanks, SharesOfAFixedBatchAreWholeBatches) {
   const ModelReport alone = report_on(1, reference(), model, images);
   for (const int ranks : {2, 3, 6}) {
     const ModelReport report = report_on(ranks, reference(), model, images);
-    EXPECT_TRUE(same_logit_bits(report.logits, alone.logits)) << ranks;
+    EXPECT_TRUE(same_logit_bits(report.logits(), alone.logits())) << ranks;
     EXPECT_EQ(report.batch, 2U);
     EXPECT_EQ(static_cast<int>(report.ranks->images.max) % 2, 0);
     EXPECT_EQ(static_cast<int>(report.ranks->images.min), 5 / ranks * 2);

@@ -42,7 +42,7 @@ Tensor some_of(const Tensor& images, std::size_t first, std::size_t count) {
 Tensor logits_of(const Model& model, const Tensor& images, const EngineSettings& settings) {
   ModelSpec spec;
   static_cast<EngineSettings&>(spec) = settings;
-  return testing::report_of(spec, model, images).logits;
+  return testing::report_of(spec, model, images).logits();
 }
 
 void expect_same_bits(const Tensor& one, const Tensor& other) {

@@ -291,6 +291,14 @@ TEST_F(Safetensors, ArchitecturesThatAreNotSoundAreRefused) {
   refuses_architecture(around(R"({"op":"relu","name":"r","inputs":["input","input"]})"), "node 1 'r': takes 1 input");
   refuses_architecture(R"({"input_shape":["N",2,4,4],"output":"input","nodes":[)" + small_convolution + "]}",
                        "output 'input' is not the name of a node");
+  const auto outputs = [&](const std::string& fields) {
+    return R"({"input_shape":["N",2,4,4],)" + fields + R"(,"nodes":[)" + small_convolution + "]}";
+  };
+  refuses_architecture(outputs(R"("outputs":["c","other"])"), "output 'other' is not the name of a node");
+  refuses_architecture(outputs(R"("outputs":["c","c"])"), "output 'c' is named twice");
+  refuses_architecture(outputs(R"("outputs":[])"), "outputs [], expected a list of names");
+  refuses_architecture(outputs(R"("outputs":["c",1])"), "expected a list of names");
+  refuses_architecture(outputs(R"("output":"c","outputs":["c"])"), "has both output and outputs");
   refuses_architecture(R"({"input_shape":["N",2,4,4],"classes":7,"nodes":[)" + small_convolution + "]}",
                        "classes 7, but the output is N x 2 x 4 x 4");
   refuses_architecture(R"({"input_shape":["N",2,4,4],"bn_epsilon":0,"nodes":[)" + small_convolution + "]}",

@@ -82,8 +82,8 @@ TEST_P(WrittenModel, LargeMatricesAreKept) {
 TEST_P(WrittenModel, NetworksAreKept) {
   for (std::uint32_t seed = 1; seed <= 6; ++seed) {
     SCOPED_TRACE(seed);
-    expect_kept(testing::only_first_output(testing::small_network(seed, 0.3).model));
-    expect_kept(testing::only_first_output(testing::RandomModel(seed).make(20, 2).model));
+    expect_kept(testing::small_network(seed, 0.3).model);
+    expect_kept(testing::RandomModel(seed).make(20, 2).model);
   }
 }
 

@@ -1,0 +1,175 @@
+// Models of several outputs, such as detectors: which ones a run has, and that its verdict is of all of them.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "inference/model/verify.hpp"
+#include "model/oracle/evaluate.hpp"
+#include "spdnn/error.hpp"
+#include "spdnn/model_inference.hpp"
+#include "support/models.hpp"
+#include "support/refusal.hpp"
+
+namespace spdnn {
+namespace {
+
+using testing::make_tensor;
+using testing::ModelBuilder;
+
+/// Images of two numbers: boxes, four times these; scores, their softmax; priors, the same for all images.
+class OutputsOfADetector : public ::testing::Test {
+ protected:
+  OutputsOfADetector() {
+    ModelBuilder builder;
+    const ValueId x = builder.input({kBatchExtent, 2});
+    const ValueId four = builder.constant(make_tensor({1, 2}, {4, 4}));
+    const ValueId boxes = builder.add(Elementwise{Elementwise::Kind::multiply}, {x, four});
+    const ValueId scores = builder.add(Softmax{1}, {x});
+    model_ = builder.finish({four, boxes, scores});
+    model_.values[four].name = "priors";
+    model_.values[boxes].name = "boxes";
+    model_.values[scores].name = "scores";
+    spec_.truth.everything = true;
+  }
+
+  ModelReport report() const {
+    ModelInference inference(spec_);
+    inference.load(model_, images_);
+    inference.plan();
+    inference.run();
+    inference.verify();
+    return inference.report();
+  }
+  static std::vector<std::string> names(const ModelReport& report) {
+    std::vector<std::string> names;
+    for (const ModelOutput& output : report.outputs) names.push_back(output.name);
+    return names;
+  }
+
+  Model model_;
+  Tensor images_ = make_tensor({3, 2}, {1, 2, 3, 5, 8, 8});
+  ModelSpec spec_;
+};
+
+using Names = std::vector<std::string>;
+
+TEST_F(OutputsOfADetector, AreAllThatAreOfTheImages) {
+  spec_.batch = 2;  // the batches' outputs are joined
+  const ModelReport report = this->report();
+  EXPECT_EQ(names(report), (Names{"boxes", "scores"}));
+  EXPECT_EQ(report.verdict.status, Verdict::Status::passed) << report.verdict.against;
+  EXPECT_EQ(report.outputs[0].values.shape, (Shape{3, 2}));
+  EXPECT_EQ(report.outputs[0].values.values[5], 32.F);
+  EXPECT_EQ(report.outputs[1].values.values[5], 0.5F);
+  const auto noted = [&](const std::string& note) {
+    return std::count(report.notes.begin(), report.notes.end(), note);
+  };
+  EXPECT_EQ(noted("the output \"priors\" does not depend on the images: left out"), 1);
+  EXPECT_NE(to_text(report).find("N x 2 to boxes N x 2, scores N x 2"), std::string::npos);
+  EXPECT_NE(to_json(report).find(R"("named_outputs":[{"name":"boxes","shape":["N",2]},{"name":"scores")"),
+            std::string::npos);
+}
+
+TEST_F(OutputsOfADetector, AreThoseThatAreNamed) {
+  spec_.outputs = {"scores"};
+  const ModelReport one = report();
+  EXPECT_EQ(names(one), Names{"scores"});
+  EXPECT_EQ(one.score, "probability");
+  EXPECT_EQ(one.nodes_run, 1U) << "the nodes of other outputs are not run";
+  spec_.outputs = {"scores", "boxes"};
+  EXPECT_EQ(names(report()), (Names{"scores", "boxes"}));
+  const auto refused = [&](const Names& outputs, const std::string& message) {
+    spec_.outputs = outputs;
+    try {
+      report();
+      ADD_FAILURE() << message;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.what(), message);
+    }
+  };
+  refused({"score"}, "output: the model has no output 'score', but priors, boxes, scores");
+  refused({"boxes", "boxes"}, "output: 'boxes' is named twice");
+  refused({"priors"}, "the output \"priors\" does not depend on the images");
+}
+
+/// One wrong number in any output fails the run, and the report names the output.
+TEST_F(OutputsOfADetector, AreAllCompared) {
+  spec_.truth.everything = false;
+  const ModelReport right = report();
+  const auto given = [&](int wrong) {
+    std::vector<NamedTensor> expected;
+    for (int i = 1; i >= 0; --i) {  // in another order than the model's
+      const ModelOutput& output = right.outputs[static_cast<std::size_t>(i)];
+      std::vector<float> values(output.values.values.begin(), output.values.values.end());
+      if (i == wrong) values[3] += 0.01F;
+      expected.push_back({output.name, make_tensor(output.values.shape, values)});
+    }
+    return expected;
+  };
+  spec_.truth.expected_outputs = given(-1);
+  EXPECT_EQ(report().verdict.status, Verdict::Status::passed);
+  for (const int wrong : {0, 1}) {
+    spec_.truth.expected_outputs = given(wrong);
+    const ModelReport report = this->report();
+    const std::string name = wrong == 0 ? "boxes" : "scores";
+    EXPECT_EQ(report.verdict.status, Verdict::Status::failed) << name;
+    EXPECT_EQ(report.expected->worst().name, name);
+    EXPECT_EQ(report.expected->outside + report.expected->beyond, 1U);
+    EXPECT_EQ(report.expected->first_ids, std::vector<Index>{2});
+    EXPECT_NE(report.verdict.against.find("(output " + name + " of 2)"), std::string::npos) << report.verdict.against;
+    EXPECT_EQ(report.expected->outputs[static_cast<std::size_t>(1 - wrong)].largest_deviation, 0);
+  }
+}
+
+TEST_F(OutputsOfADetector, ExpectedOnesHaveTheirNamesAndAsManyRows) {
+  const auto refused = [&](const std::vector<NamedTensor>& expected, const std::string& message) {
+    spec_.truth.expected_outputs = expected;
+    try {
+      report();
+      ADD_FAILURE() << message;
+    } catch (const DataError& error) {
+      EXPECT_EQ(error.what(), message);
+    }
+  };
+  const Tensor three = make_tensor({3, 2}, {1, 2, 3, 4, 5, 6});
+  refused({{"", three}}, "expected: no array 'boxes'; the outputs are boxes, scores");
+  refused({{"boxes", three}}, "expected: no array 'scores'; the outputs are boxes, scores");
+  refused({{"boxes", three}, {"scores", make_tensor({2, 2}, {1, 2, 3, 4})}},
+          "expected: scores: 2 rows, expected 3, as \"boxes\" has");
+  refused({{"boxes", three}, {"scores", make_tensor({2, 3}, {1, 2, 3, 4, 5, 6})}},
+          "expected: scores: an array of 2 x 3, expected N x 2, for at least one image");
+}
+
+/// Node by node, the outputs of the reported run are compared with those of the run that keeps every output.
+TEST_F(OutputsOfADetector, AreAllComparedNodeByNode) {
+  spec_.outputs = {"boxes", "scores"};
+  ModelReport report = this->report();
+  EXPECT_EQ(report.nodes_checked->largest_difference, 0);
+  Model given = model_;
+  given.outputs = {model_.outputs[1], model_.outputs[2]};
+  for (const std::size_t output : {0U, 1U}) {
+    std::vector<ModelOutput> outputs = report.outputs;
+    std::vector<float> values(outputs[output].values.values.begin(), outputs[output].values.values.end());
+    values[4] += 1;
+    outputs[output].values = make_tensor({3, 2}, values);
+    const NodeCheck check = check_nodes(find_model_variant("conv_reference"), given, images_, 3, outputs,
+                                        {.precision = Precision::fp64}, {});
+    EXPECT_NEAR(check.largest_difference, 1, 1e-5) << output;
+  }
+}
+
+TEST(OutputNames, AreUniqueAndNotEmpty) {
+  ModelBuilder builder;
+  const ValueId x = builder.input({kBatchExtent, 2});
+  std::vector<ValueId> outputs;
+  for (int i = 0; i < 3; ++i) outputs.push_back(builder.add(Activation{}, {x}));
+  Model model = builder.finish(outputs);
+  model.values[outputs[0]].name = "y";
+  model.values[outputs[1]].name = "";
+  model.values[outputs[2]].name = "y";
+  EXPECT_EQ(output_names(model), (Names{"y", "output_2", "y_3"}));
+}
+
+}  // namespace
+}  // namespace spdnn
