@@ -54,7 +54,7 @@ class CopiesOfInputs {
 };
 
 /// Writes a layer's terms as Tail::terms has them.
-void write_terms(const CascadeProgram& program, const CascadeLayer& layer, std::uint8_t* to) {
+void write_tail_terms(const CascadeProgram& program, const CascadeLayer& layer, std::uint8_t* to) {
   const std::uint32_t* chunks = program.terms.data() + 4 * layer.terms;  // of eight terms
   const auto input_of = [&](Index j, Index t) {
     const std::uint32_t pair = chunks[4 * (std::size_t{t / 8} * layer.outputs + j) + t % 8 / 2];
@@ -83,7 +83,7 @@ std::optional<Tail> find_tail(const CascadeProgram& program, const Plan& plan, I
   parallel_for(tail.layers.size(), [&](std::size_t i) {
     const CascadeLayer& layer = begin[i];
     tail.layers[i] = {.weight = layer.weight, .bias = layer.bias, .outputs = layer.outputs};
-    write_terms(program, layer, tail.terms.data() + i * Tail::kLayerBytes);
+    write_tail_terms(program, layer, tail.terms.data() + i * Tail::kLayerBytes);
   });
   return tail;
 }
