@@ -21,7 +21,7 @@
 #include "io/models/model_file.hpp"
 #include "io/networks/outputs.hpp"
 #include "io/packed/read_write.hpp"
-#include "model/graph/work.hpp"
+#include "model/graph/node_work.hpp"
 #include "spdnn/error.hpp"
 #include "spdnn/files.hpp"
 

@@ -6,7 +6,7 @@
 #include "core/text/amounts.hpp"
 #include "core/types/share_of_zeros.hpp"
 #include "engines/variant_lines.hpp"
-#include "model/graph/work.hpp"
+#include "model/graph/node_work.hpp"
 #include "spdnn/error.hpp"
 
 namespace spdnn {

@@ -21,7 +21,7 @@
 #include "io/arrays/class_names.hpp"
 #include "io/arrays/image_tensor.hpp"
 #include "io/arrays/labels.hpp"
-#include "model/graph/work.hpp"
+#include "model/graph/node_work.hpp"
 #include "model/rewrites/rewrite.hpp"
 #include "spdnn/error.hpp"
 #include "spdnn/files.hpp"

@@ -13,7 +13,7 @@
 #include "inference/model/load.hpp"
 #include "inference/ranks/record_run.hpp"
 #include "model/graph/node_text.hpp"
-#include "model/graph/work.hpp"
+#include "model/graph/node_work.hpp"
 
 namespace spdnn {
 

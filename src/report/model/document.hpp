@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/types/program_step.hpp"
-#include "model/graph/work.hpp"
+#include "model/graph/node_work.hpp"
 #include "report/document.hpp"
 #include "spdnn/model.hpp"
 

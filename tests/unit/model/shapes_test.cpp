@@ -3,7 +3,7 @@
 #include <stdexcept>
 #include <tuple>
 
-#include "model/graph/work.hpp"
+#include "model/graph/node_work.hpp"
 #include "spdnn/error.hpp"
 #include "spdnn/model.hpp"
 #include "support/models.hpp"

@@ -6,7 +6,7 @@
 #include "engines/model_engine.hpp"
 #include "inference/model/accuracy.hpp"
 #include "inference/model/verify.hpp"
-#include "model/graph/work.hpp"
+#include "model/graph/node_work.hpp"
 #include "model/oracle/evaluate.hpp"
 #include "model/rewrites/rewrite.hpp"
 #include "spdnn/error.hpp"

@@ -1,4 +1,4 @@
-#include "model/graph/work.hpp"
+#include "model/graph/node_work.hpp"
 
 #include <fmt/format.h>
 
