@@ -4,7 +4,6 @@
 
 #include <csetjmp>
 #include <memory>
-#include <optional>
 #include <stdexcept>
 #include <utility>
 #include <vector>
@@ -17,13 +16,15 @@ constexpr std::size_t kStackBytes = std::size_t{128} << 10U;
 
 /// A thread of the block. Fibers are switched by longjmp, as swapcontext asks the kernel for signal masks each time.
 struct Fiber {
-  std::unique_ptr<std::byte[]> stack = std::make_unique<std::byte[]>(kStackBytes);
+  std::unique_ptr<std::byte[]> stack = std::make_unique_for_overwrite<std::byte[]>(kStackBytes);
   ucontext_t beginning{};
   std::jmp_buf place{};
   bool started = false;
-  bool ended = false;
-  std::optional<unsigned> waits_behind;  ///< how many barriers had opened when it came to one that has not
 };
+
+/// What a thread waits for: nothing, nothing any more, or a barrier: then how many had opened when it came there.
+constexpr unsigned kNothing = ~0U;
+constexpr unsigned kEnded = kNothing - 1;
 
 /// Where a warp's threads leave their values: at one side for every other exchange, so that nobody writes over what
 /// others still read.
@@ -35,7 +36,8 @@ struct Warp {
 
 struct State {
   Index3 thread, block, grid, threads;
-  std::vector<Fiber> fibers;
+  std::vector<Fiber> fibers;        ///< as many as the largest block so far
+  std::vector<unsigned> waits_for;  ///< of each thread; together, as all are looked at before each round
   std::vector<Warp> warps;
   std::vector<std::byte> shared;
   std::function<void()> kernel;
@@ -56,7 +58,7 @@ void switch_away() {
 
 void run_fiber() {
   state.kernel();
-  state.fibers[state.thread.x].ended = true;
+  state.waits_for[state.thread.x] = kEnded;
   --state.running;
   ++state.steps;
   _longjmp(state.scheduler, 1);
@@ -72,8 +74,7 @@ __attribute__((noinline)) void go_on(Fiber& fiber) {
 }
 
 void prepare(Fiber& fiber) {
-  fiber.started = fiber.ended = false;
-  fiber.waits_behind.reset();
+  fiber.started = false;
   getcontext(&fiber.beginning);
   fiber.beginning.uc_stack.ss_sp = fiber.stack.get();
   fiber.beginning.uc_stack.ss_size = kStackBytes;
@@ -81,9 +82,9 @@ void prepare(Fiber& fiber) {
   makecontext(&fiber.beginning, run_fiber, 0);
 }
 
-/// Whether the fiber would do anything but give way again.
-bool can_go_on(const Fiber& fiber) {
-  return !fiber.ended && (fiber.waits_behind != state.barriers || state.arrived == state.running);
+/// Whether a thread that waits for this would do anything but give way again.
+bool can_go_on(unsigned waits_for) {
+  return waits_for != kEnded && (waits_for != state.barriers || state.arrived == state.running);
 }
 
 void run_block(unsigned number) {
@@ -93,12 +94,14 @@ void run_block(unsigned number) {
   state.collected = 0;
   state.parties.fill(0);
   state.warps.assign(state.threads.x / 32, {});
-  for (Fiber& fiber : state.fibers) prepare(fiber);
+  for (unsigned thread = 0; thread < state.threads.x; ++thread) prepare(state.fibers[thread]);
+  state.waits_for.assign(state.threads.x, kNothing);
   for (unsigned idle = 0; state.running > 0; ++idle) {
     const auto before = state.steps;
     for (unsigned thread = 0; thread < state.threads.x; ++thread) {
+      if (!can_go_on(state.waits_for[thread])) continue;
       state.thread.x = thread;
-      if (can_go_on(state.fibers[thread])) go_on(state.fibers[thread]);
+      go_on(state.fibers[thread]);
     }
     if (state.steps != before) idle = 0;
     if (idle > 2) throw std::logic_error("the threads of a block wait for what does not come");
@@ -125,7 +128,7 @@ void launch(unsigned blocks, unsigned threads, std::size_t shared_bytes, const s
   if (threads == 0 || threads % 32 != 0) throw std::invalid_argument("a block has whole warps");
   state.grid = {blocks, 1, 1};
   state.threads = {threads, 1, 1};
-  state.fibers.resize(threads);
+  if (state.fibers.size() < threads) state.fibers.resize(threads);
   state.shared.resize(shared_bytes);
   state.kernel = kernel;
   for (unsigned number = 0; number < blocks; ++number) run_block(number);
@@ -138,7 +141,7 @@ int barrier(int value) {
   ++state.arrived;
   ++state.steps;
   const unsigned before = state.barriers;
-  state.fibers[state.thread.x].waits_behind = before;
+  state.waits_for[state.thread.x] = before;
   while (state.barriers == before && !open_barrier()) switch_away();
   return state.result;
 }
