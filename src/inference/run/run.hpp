@@ -30,10 +30,10 @@ struct KeptEngines {
 class Interruption {
  public:
   virtual ~Interruption() = default;
-  /// Seconds until the run is to be interrupted; 0 or less: now. Asked between layers: at least a few dozen times a
-  /// batch, and on a CPU about every `LoopOptions::look_seconds`, and at the end of these seconds, where a layer takes
-  /// less. A device is waited for now and then (pace.hpp), so that few layers are queued ahead; an engine that puts
-  /// layers off is asked at the end of the batch all the same.
+  /// Seconds until the run is to be interrupted; 0 or less: now. Called between layers, at least a few dozen times a
+  /// batch; on a CPU about every `LoopOptions::look_seconds`, and again once the returned seconds have passed. The host
+  /// waits for a device now and then (pace.hpp), so that few layers are queued ahead; for an engine that queues all
+  /// layers it is called at the end of the batch.
   virtual double due_in() = 0;
   /// Called when the interruption is due. `so_far` is the result of run() if it ended here. Returns whether the run
   /// continues, with the same engine.
@@ -46,8 +46,8 @@ struct RunOptions : LoopOptions {
   /// they end with the run.
   KeptEngines* kept = nullptr;
   bool share_devices = false;  ///< ranks may share CUDA devices
-  /// Keeps them in the outcome: of the neurons that the plan stores, as ranks but the root do not know for which
-  /// neurons of the given network these stand. Not of a merged plan.
+  /// Keeps the activations in the outcome, by stored neuron: only the root knows for which neurons of the given network
+  /// these stand. Not for merged plans.
   bool keep_activations = false;
   Interruption* interruption = nullptr;  ///< of a run with one trial and no warm-up; null: none
 };

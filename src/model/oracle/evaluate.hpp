@@ -33,8 +33,7 @@ namespace spdnn {
 // - multiply: e_a |b| + e_b |a| + e_a e_b, and the rounding of the product.
 // - divide: (e_a + |a / b| e_b) / (|b| - e_b), infinite where the divisor's sign is not known, and the rounding.
 // - softmax: y (exp(2 E) - 1), with E the largest e, as each exponential is off by a factor of at most exp(E), and
-// their
-//   sum as well; and the roundings of the differences, exponentials, sum and quotient.
+//   their sum as well; and the roundings of the differences, exponentials, sum and quotient.
 // - linear resize: the weighted mean of four e, and 16 roundings of the largest of the four values, since
 //   a + t (b - a) rounds a by more than its weight.
 // - copies of elements: e.
@@ -52,8 +51,8 @@ Bounded exactly(const Tensor& tensor);
 /// The model's outputs for one tensor for each of its inputs. Where a shape has kBatchExtent, all tensors agree on it;
 /// UsageError where a tensor does not have its input's shape. Cost: one fp64 multiply-add of each non-zero weight at
 /// each place, and 16 bytes for each element that is still to be read.
-/// `cancelled` is asked before each node, and yes ends the call with Cancelled. `overflow`, if given, becomes the first
-/// node with a value that is infinite or no number.
+/// `cancelled` is called before each node; true ends the call with Cancelled. `overflow`, if given, becomes the first
+/// node with a value that is infinite or NaN.
 std::vector<Bounded> evaluate(const Model& model, const std::vector<Tensor>& inputs,
                               const std::function<bool()>& cancelled = {}, std::optional<Index>* overflow = nullptr);
 

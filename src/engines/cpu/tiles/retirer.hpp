@@ -52,8 +52,7 @@ struct ImageStates {
   std::vector<ImageState> states;
   std::vector<Index> multiplicity;   ///< how many images each undecided image represents, itself included
   std::vector<Index> borderline_at;  ///< with `merge`: the layer after which an image became borderline
-
-  std::vector<Index> overflow_at;  ///< if overflow is watched: each image's first layer with it
+  std::vector<Index> overflow_at;    ///< if overflow is watched: each image's first layer with it
 
   void reset(Index images, bool merge, bool may_overflow = false);
   Index owner_of(Index image) const;  ///< the image at the end of the chain of duplicates
