@@ -194,6 +194,11 @@ std::vector<ModelCase> joins_battery() {
         return {builder.add(Both{kind}, {a, builder.constant(testing::random_tensor(rng, factors))})};
       });
   }
+  // As many rows as channels: numbers of rows, of three axes, are none of channels.
+  add("factors_of_rows", [&](auto& builder, ValueId x, ValueId) -> std::vector<ValueId> {
+    const ValueId six = builder.add(testing::random_convolution(rng, 5, 6, testing::same_window(3, 3), 0.4), {x});
+    return {builder.add(Both{Both::Kind::multiply}, {six, builder.constant(testing::random_tensor(rng, {1, 6, 1}))})};
+  });
   add("divide", [&](auto& builder, ValueId, ValueId a) -> std::vector<ValueId> {
     Tensor divisors = testing::make_tensor({24, 1, 1}, testing::random_values(rng, 24, 1, 2));
     return {builder.add(Both{Both::Kind::divide}, {a, builder.constant(divisors)})};

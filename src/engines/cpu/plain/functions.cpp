@@ -65,6 +65,8 @@ std::vector<Offer> channel_factors(const Request& request) {
   if (both == nullptr) return {};
   const Shape to = image_axes(request.output_shape());
   const Shape factors = image_axes(request.inputs[1].shape);
+  // Fewer axes would be those of the end: numbers of rows instead of channels.
+  if (request.inputs[1].shape.size() != request.output_shape().size()) return {};
   if (to.empty() || factors.empty() || image_axes(request.inputs[0].shape) != to) return {};
   if (factors[1] != to[1] || factors[2] * factors[3] != 1 || to[2] * to[3] == 1) return {};
   const Layout layout = request.inputs[0].layouts.front();
