@@ -172,6 +172,17 @@ TEST(DeadChannelGuards, WhatMixesChannelsOrImagesEndsThePath) {
   rewritten(chain({kN, 2, 4, 4}, {with_constant(1), Activation{}, reader}), drop_dead_channels, 1);
 }
 
+TEST(DeadChannelGuards, WhatTakesChannelsOneByOneIsPassed) {
+  Resize larger{.size = {4, 4}};
+  larger.scale = {2, 2};
+  for (const Operation& single :
+       {Operation(Pool{.window = {.kernel = {2, 2}}}), Operation(GlobalPool{}), Operation(larger),
+        Operation(norm_of({2, 3, 3, 4})), Operation(testing::make_clip(0, 6))}) {
+    rewritten(chain({kN, 2, 2, 2}, {with_constant(1), single, summing_convolution(4)}), drop_dead_channels, 1);
+    rewritten(chain({kN, 2, 2, 2}, {with_twins(), single, summing_convolution(4)}), share_twin_filters, 1);
+  }
+}
+
 /// The bias would be infinite. The channel below 0, which the relu cuts off, goes all the same.
 TEST(DeadChannelGuards, AConstantThatMakesABiasInfiniteStays) {
   for (const float constant : {3e38F, -3e38F}) {
