@@ -484,6 +484,18 @@ TEST(Packed, BehindTheChecksumsEverythingIsChecked) {
   EXPECT_GT(refused, 1000);
 }
 
+TEST(Packed, APlanInOrderWithoutErrorBoundsIsRefused) {
+  const Network network = stored_network();
+  const Plan plan = small_merged_plan(network);
+  Bytes file({.network = &network, .plan = &plan});
+  const PackedFile whole = file.open();
+  const std::size_t record = whole.entry(whole.require(packed::Kind::plan, "plan")).offset;
+  file.patch(record + offsetof(packed::ChainRecord, error_bounds), packed::kNone);
+  packed::seal(file.bytes);
+  EXPECT_EQ(testing::message_of<DataError>([&] { load_plan(file.open()); }),
+            "f.spdnn: is corrupted: its plan: expected one error bound for each layer");
+}
+
 TEST(Packed, ACapThatIsNoPositiveNumberIsRefused) {
   const Network network = stored_network();
   Bytes file({.network = &network});
