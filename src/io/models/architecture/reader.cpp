@@ -26,8 +26,9 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::array<std::string_view, 10> kFields{"name",    "input",      "input_shape", "output", "outputs",
-                                                   "classes", "bn_epsilon", "nodes",       "note",   kWeightsField};
+constexpr std::array<std::string_view, 11> kFields{"output_names", "name",    "input",      "input_shape",
+                                                   "output",       "outputs", "classes",    "bn_epsilon",
+                                                   "nodes",        "note",    kWeightsField};
 
 class ArchitectureReader {
  public:
@@ -141,12 +142,25 @@ class ArchitectureReader {
 
   std::vector<std::string> output_names() const {
     if (!json_.contains("outputs")) return {json_.contains("output") ? text("output") : model_.nodes.back().name};
-    const Json& names = at("outputs");
     if (json_.contains("output")) fail("has both output and outputs");
+    return texts("outputs");
+  }
+
+  std::vector<std::string> texts(const char* field) const {
+    const Json& names = at(field);
     const auto is_text = [](const Json& name) { return name.is_string(); };
     if (!names.is_array() || names.empty() || !std::all_of(names.begin(), names.end(), is_text))
-      fail(fmt::format("outputs {}, expected a list of names", shown(names)));
+      fail(fmt::format("{} {}, expected a list of names", field, shown(names)));
     return names.get<std::vector<std::string>>();
+  }
+
+  /// Outputs may have other names than the nodes that make them.
+  void name_outputs() {
+    if (!json_.contains("output_names")) return;
+    const std::vector<std::string> names = texts("output_names");
+    if (names.size() != model_.outputs.size())
+      fail(fmt::format("{} output_names, expected {}", names.size(), model_.outputs.size()));
+    for (std::size_t i = 0; i < names.size(); ++i) model_.values[model_.outputs[i]].name = names[i];
   }
 
   void read_outputs() {
@@ -159,6 +173,7 @@ class ArchitectureReader {
         fail(fmt::format("output '{}' is named twice", output));
       model_.outputs.push_back(found->second);
     }
+    name_outputs();
     if (!json_.contains("classes")) return;
     const Shape& shape = model_.values[model_.outputs.front()].shape;
     if (json_["classes"] != shape.back())

@@ -203,6 +203,7 @@ class ArchitectureWriter {
       return;
     }
     for (const ValueId output : model_.outputs) json_["outputs"].push_back(names_[output]);
+    json_["output_names"] = output_names(model_);
   }
 
   /// Adds the constants with ids below `until`, which keeps values in the order of the file that the model came from.

@@ -296,6 +296,9 @@ TEST_F(Safetensors, ArchitecturesThatAreNotSoundAreRefused) {
   };
   refuses_architecture(outputs(R"("outputs":["c","other"])"), "output 'other' is not the name of a node");
   refuses_architecture(outputs(R"("outputs":["c","c"])"), "output 'c' is named twice");
+  refuses_architecture(outputs(R"("outputs":["c"],"output_names":["x","y"])"), "2 output_names, expected 1");
+  refuses_architecture(outputs(R"("outputs":["c"],"output_names":"x")"),
+                       "output_names \"x\", expected a list of names");
   refuses_architecture(outputs(R"("outputs":[])"), "outputs [], expected a list of names");
   refuses_architecture(outputs(R"("outputs":["c",1])"), "expected a list of names");
   refuses_architecture(outputs(R"("output":"c","outputs":["c"])"), "has both output and outputs");

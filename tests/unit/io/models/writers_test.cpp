@@ -79,6 +79,15 @@ TEST_P(WrittenModel, LargeMatricesAreKept) {
   expect_kept(testing::random_linear(rng, 401, 500, 0.9), {kBatchExtent, 401});
 }
 
+/// Files of outputs and --output name them.
+TEST_P(WrittenModel, SeveralOutputsKeepTheirNames) {
+  Model model = testing::small_network(1, 0.3).model;
+  model.values[model.outputs[0]].name = "logits";
+  model.values[model.outputs[1]].name = "scores";
+  model.nodes.front().name = "logits";  // a node of that name does not take it from the output
+  EXPECT_EQ(output_names(again(model)), (std::vector<std::string>{"logits", "scores"}));
+}
+
 TEST_P(WrittenModel, NetworksAreKept) {
   for (std::uint32_t seed = 1; seed <= 6; ++seed) {
     SCOPED_TRACE(seed);
