@@ -140,7 +140,7 @@ class RandomGraph:
                    self.resize, self.global_pool]
         others = [self.activation, self.activation, self.prelu, self.with_constant, self.with_constant, self.of_two,
                   self.concat, self.pad, self.transpose, self.flatten, self.reshape, self.squeeze, self.unsqueeze,
-                  self.gemm, self.product, self.softmax, self.mean, self.unchanged, self.norm]
+                  self.slice, self.split, self.gather, self.exported_pad, self.gemm, self.product, self.softmax, self.mean, self.unchanged, self.norm]
         if self.one_in(150):
             return self.rare(x)
         before = len(self.values)
@@ -387,6 +387,72 @@ class RandomGraph:
         axis = 1 + self.below(x.rank)
         shape = [*x.shape[:axis], 1, *x.shape[axis:]]
         self.values.append(Value(self.unsqueezed(x, [axis]), shape))
+
+    def slice(self, x):
+        axes = [axis for axis in range(1, x.rank) if self.one_in(2)]
+        if not axes:
+            return
+        starts = [self.below(x.shape[axis]) for axis in axes]
+        ends = [start + 1 + self.below(x.shape[axis] - start) for axis, start in zip(axes, starts)]
+        steps = [1 + (self.below(3) if self.opset >= 10 and self.one_in(2) else 0) for _ in axes]
+        shape = list(x.shape)
+        for axis, start, end, step in zip(axes, starts, ends, steps):
+            shape[axis] = (end - start - 1) // step + 1
+        starts = [start - x.shape[axis] if self.one_in(3) else start for axis, start in zip(axes, starts)]
+        ends = [2**63 - 1 if end == x.shape[axis] else end for axis, end in zip(axes, ends)]
+        if self.opset < 10:
+            return self.add("Slice", shape, [x], starts=starts, ends=ends, axes=axes)
+        lists = [starts, ends, axes] + ([steps] if max(steps) > 1 or self.one_in(2) else [])
+        return self.add("Slice", shape, [x, *(self.constant(numpy.array(one)) for one in lists)])
+
+    def split(self, x):
+        axis = 1 + self.below(x.rank - 1)
+        length = x.shape[axis]
+        if length < 2:
+            return
+        first = 1 + self.below(length - 1)
+        parts = [first, length - first]
+        even = self.one_in(2) and (length % 2 == 0 or self.opset >= 18)
+        if even:
+            parts = [(length + 1) // 2, length // 2]
+        names = [self.name(), self.name()]
+        inputs, attributes = [x.name], {"axis": axis}
+        if not even and self.opset < 13:
+            attributes["split"] = parts
+        elif not even:
+            inputs.append(self.constant(numpy.array(parts)))
+        elif self.opset >= 18:
+            attributes["num_outputs"] = 2
+        words = " ".join([*(f'input: "{one}"' for one in inputs), *(f'output: "{one}"' for one in names)])
+        given = " ".join(attribute(name, value) for name, value in attributes.items())
+        self.nodes.append(f'node {{ op_type: "Split" name: "split{self.names}" {words} {given} }}')
+        for name, part in zip(names, parts):
+            self.values.append(Value(name, [*x.shape[:axis], part, *x.shape[axis + 1:]]))
+
+    def gather(self, x):
+        axis = 1 + self.below(x.rank - 1)
+        length = x.shape[axis]
+        if x.rank > 2 and self.one_in(3):
+            return self.add("Gather", [*x.shape[:axis], *x.shape[axis + 1:]],
+                            [x, self.constant(numpy.array(self.below(length)))], axis=axis)
+        count = 1 + self.below(5)
+        indices = self.rng.integers(0 if self.opset < 11 else -length, length, count)
+        shape = [*x.shape[:axis], count, *x.shape[axis + 1:]]
+        return self.add("Gather", shape, [x, self.constant(indices)], axis=axis)
+
+    def exported_pad(self, x):
+        """The nodes that PyTorch exports for F.pad: the last axis comes first, and zeros for the others are appended."""
+        if self.opset < 11:
+            return
+        pads = [self.below(3) for _ in range(2 * (x.rank - 1))]
+        rest = self.node("ConstantOfShape", [self.constant(numpy.array([2]))], value=numpy.zeros(1, "<i8"))
+        all_pads = self.node("Concat", [self.constant(numpy.array(pads)), rest], axis=0)
+        rows = self.node("Reshape", [all_pads, self.constant(numpy.array([-1, 2]))])
+        ends = [self.constant(numpy.array([one])) for one in (-1, -(2**63) + 1, 0, -1)]
+        turned = self.node("Transpose", [self.node("Slice", [rows, *ends])], perm=[1, 0])
+        flat = self.node("Cast", [self.node("Reshape", [turned, self.constant(numpy.array([-1]))])], to=7)
+        shape = [n + sum(pads[2 * (x.rank - 1 - axis):][:2]) if axis else n for axis, n in enumerate(x.shape)]
+        self.add("Pad", shape, [x, flat], mode="constant")
 
     def gemm(self, x):
         if x.rank != 2:

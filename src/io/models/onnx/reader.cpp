@@ -136,10 +136,10 @@ void read_node(Graph& graph, const onnx::NodeProto& proto, NodeReader& node, con
   if (node.inputs() < found.least_inputs || node.inputs() > found.most_inputs)
     node.fail(fmt::format("{} inputs, expected {}..{}", node.inputs(), found.least_inputs, found.most_inputs));
   if (node.outputs() == 0 || proto.output(0).empty()) node.fail("it has no first output");
-  for (int i = 1; i < proto.output_size(); ++i)
-    if (read_names.contains(proto.output(i)))
-      node.fail(fmt::format("output {} '{}' is used, but only the first is supported", i + 1, proto.output(i)));
   found.read(node);
+  for (int i = 1; i < proto.output_size(); ++i)
+    if (read_names.contains(proto.output(i)) && !graph.has(proto.output(i)))
+      node.fail(fmt::format("output {} '{}' is used, but only the first is supported", i + 1, proto.output(i)));
   node.finish();
 }
 

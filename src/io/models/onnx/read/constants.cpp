@@ -1,4 +1,5 @@
-// Constant, and operators on shapes: Cast, Shape, Gather, Slice.
+// Constant, operators on shapes, and parts of constants and of values: Cast, ConstantOfShape, Shape, Gather, Slice,
+// Split.
 
 #include <fmt/format.h>
 
@@ -8,6 +9,7 @@
 
 #include "io/models/onnx/read/fold.hpp"
 #include "io/models/onnx/read/operators.hpp"
+#include "io/models/onnx/read/parts.hpp"
 #include "io/models/onnx/read/reshaping.hpp"
 
 namespace spdnn::onnx_reader {
@@ -112,6 +114,65 @@ std::vector<Cut> read_cuts(NodeReader& node, std::size_t rank) {
   return cuts;
 }
 
+/// An axis that is cut into parts must not be a batch of open length.
+void require_fixed(NodeReader& node, const Shape& shape, std::size_t axis) {
+  if (shape[axis] == kBatchExtent)
+    node.fail_input(0, "the batch axis has no fixed size, so no part of it can be taken; give it one");
+}
+
+/// The part of a value.
+ValueId sliced(NodeReader& node) {
+  ValueId value = node.value(0);
+  for (const Cut& cut : read_cuts(node, node.shape(0).size())) {
+    const Shape shape = node.graph().shape(value);
+    // All of the batch is no part of it.
+    if (shape[cut.axis] == kBatchExtent && cut.start == 0 && cut.step == 1 && cut.end >= kMaxIndex) continue;
+    require_fixed(node, shape, cut.axis);
+    if (cut.step < 0) node.fail(fmt::format("a step of {} is supported only for constants", cut.step));
+    const Extent length = shape[cut.axis];
+    const auto within = [&](std::int64_t place) {
+      return std::clamp(place < 0 ? place + length : place, std::int64_t{0}, length);
+    };
+    const Extent first = within(cut.start);
+    const Extent room = within(cut.end) - first;
+    if (room < 1) node.fail(fmt::format("nothing is left of axis {} of {}", cut.axis, shape_text(shape)));
+    const Extent step = std::min(cut.step, length);
+    value = stepped(node, value, cut.axis, first, step, (room - 1) / step + 1);
+  }
+  return value;
+}
+
+/// The lengths of the parts: an attribute before set 13, an input since, or as equal as can be. As many as outputs.
+Numbers split_lengths(NodeReader& node, Extent length) {
+  std::optional<Numbers> given;
+  if (node.opset() < 13) {
+    if (node.inputs() > 1) node.fail("the lengths are an attribute before operator set 13");
+    given = node.integers("split");
+  } else if (node.has_input(1)) {
+    const std::span<const std::int64_t> numbers = node.ints(1);
+    given = Numbers(numbers.begin(), numbers.end());
+  }
+  const auto count = static_cast<std::int64_t>(node.outputs());
+  if (node.opset() >= 18 && node.integer("num_outputs", count) != count)
+    node.fail_attribute("num_outputs", fmt::format("it is not the number of outputs, {}", count));
+  if (!given) {
+    const std::int64_t part = (length + count - 1) / count;
+    if (length < count || (node.opset() < 18 && length % count != 0) || part * (count - 1) >= length)
+      node.fail(fmt::format("an axis of length {} cannot be split into {} parts", length, count));
+    given = Numbers(static_cast<std::size_t>(count), part);
+    given->back() = length - part * (count - 1);
+  }
+  std::int64_t left = length;
+  for (const std::int64_t one : *given) {
+    if (one < 1 || one > left) node.fail(fmt::format("a part of length {}, but {} of {} are left", one, left, length));
+    left -= one;
+  }
+  if (left != 0 || static_cast<std::int64_t>(given->size()) != count)
+    node.fail(
+        fmt::format("{} parts with {} of {} elements for {} outputs", given->size(), length - left, length, count));
+  return *given;
+}
+
 }  // namespace
 
 void read_constant(NodeReader& node) {
@@ -156,37 +217,85 @@ void read_shape(NodeReader& node) {
 }
 
 void read_gather(NodeReader& node) {
-  const Constant& from = node.constant(0);
-  const std::size_t axis = node.axis("attribute axis", node.integer("axis", 0), from.shape.size());
+  const Constant* const constant = node.constant_or_null(0);
+  const Shape of = constant != nullptr ? constant->shape : node.shape(0);
+  const std::size_t axis = node.axis("attribute axis", node.integer("axis", 0), of.size());
+  require_fixed(node, of, axis);
   const std::span<const std::int64_t> indices = node.ints(1);
   const Shape& lay = node.constant(1).shape;
-  const Extent length = from.shape[axis];
+  const Extent length = of[axis];
   Numbers places;
   for (const std::int64_t index : indices) {
     if (index < -length || index >= length)
       node.fail_input(1, fmt::format("index {} of an axis of length {}", index, length));
     places.push_back(index < 0 ? index + length : index);
   }
-  const std::size_t row = length == 0 ? 0 : from.bytes() / static_cast<std::size_t>(length);
-  if (row != 0 && places.size() > std::numeric_limits<std::size_t>::max() / row) node.fail("the result is too large");
-  node.graph().budget().take(places.size() * (row + sizeof(std::int64_t)));
-  Constant result = taken(from, axis, places);
-  Shape shape = from.shape;
+  Shape shape = of;
   const auto at = shape.erase(shape.begin() + static_cast<std::ptrdiff_t>(axis));
   shape.insert(at, lay.begin(), lay.end());
   if (shape.size() > kMostAxes) node.fail(fmt::format("{} axes are more than {}", shape.size(), kMostAxes));
-  node.set_output(Constant{shape, std::move(result.values)});
+  if (constant == nullptr) {
+    if (places.empty()) node.fail_input(1, "no elements are gathered");
+    node.graph().budget().take(places.size() * sizeof(Node));
+    return node.set_output(reshaped(node, picked(node, node.value(0), axis, places), shape));
+  }
+  const std::size_t row = length == 0 ? 0 : constant->bytes() / static_cast<std::size_t>(length);
+  if (row != 0 && places.size() > std::numeric_limits<std::size_t>::max() / row) node.fail("the result is too large");
+  node.graph().budget().take(places.size() * (row + sizeof(std::int64_t)));
+  node.set_output(Constant{shape, taken(*constant, axis, places).values});
 }
 
 void read_slice(NodeReader& node) {
-  Constant result = node.constant(0);
   if (node.opset() < 10 && node.inputs() > 1) node.fail("starts and ends are attributes before operator set 10");
+  const Constant* const constant = node.constant_or_null(0);
+  if (constant == nullptr) return node.set_output(sliced(node));
+  Constant result = *constant;
   for (const Cut& cut : read_cuts(node, result.shape.size())) {
     node.graph().budget().take(2 * result.bytes() + sizeof(std::int64_t));  // the positions, and the elements there
     const std::vector<std::int64_t> places = positions(cut, result.shape[cut.axis]);
     result = taken(result, cut.axis, places);
   }
   node.set_output(std::move(result));
+}
+
+void read_split(NodeReader& node) {
+  const Shape shape = node.constant_or_null(0) != nullptr ? node.constant(0).shape : node.shape(0);
+  const std::size_t axis = node.axis("attribute axis", node.integer("axis", 0), shape.size());
+  require_fixed(node, shape, axis);
+  const Numbers lengths = split_lengths(node, shape[axis]);
+  Extent begin = 0;
+  for (std::size_t i = 0; i < lengths.size(); begin += lengths[i++]) {
+    if (!node.has_output(i)) continue;
+    if (node.constant_or_null(0) != nullptr) {
+      node.graph().budget().take(node.constant(0).bytes() +
+                                 static_cast<std::size_t>(lengths[i]) * sizeof(std::int64_t));
+      Numbers places(static_cast<std::size_t>(lengths[i]));
+      std::iota(places.begin(), places.end(), begin);
+      node.set_output(taken(node.constant(0), axis, places), i);
+    } else {
+      node.set_output(cropped(node, node.value(0), axis, begin, begin + lengths[i]), i);
+    }
+  }
+}
+
+void read_constant_of_shape(NodeReader& node) {
+  const Constant& lengths = node.constant(0);
+  if (!lengths.integers() || lengths.shape.size() != 1) node.fail_input(0, "expected a list of integers");
+  const std::span<const std::int64_t> extents = node.ints(0);
+  const Shape shape(extents.begin(), extents.end());
+  if (shape.size() > kMostAxes) node.fail(fmt::format("{} axes are more than {}", shape.size(), kMostAxes));
+  if (std::any_of(shape.begin(), shape.end(), [](Extent extent) { return extent < 0; }))
+    node.fail_input(0, fmt::format("{}: an axis of negative length", shape_text(shape)));
+  const std::optional<Offset> count = elements(shape);
+  if (!count || *count > std::numeric_limits<std::size_t>::max() / sizeof(std::int64_t))
+    node.fail_input(0, fmt::format("{} elements exceed the address space", shape_text(shape)));
+  node.graph().budget().take(*count * sizeof(std::int64_t));
+  Constant value = of_floats({0}, true);
+  if (const auto* given = node.tensor("value"))
+    value = node.graph().tensors().read(given->t(), node.where() + ": attribute value");
+  if (value.size() != 1) node.fail_attribute("value", fmt::format("{} numbers, expected one", value.size()));
+  if (value.integers()) return node.set_output(Constant{shape, Array<std::int64_t>(Numbers(*count, value.ints()[0]))});
+  node.set_output(Constant{shape, Array<float>(std::vector<float>(*count, value.floats()[0]))});
 }
 
 }  // namespace spdnn::onnx_reader

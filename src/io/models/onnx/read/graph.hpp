@@ -41,6 +41,7 @@ class Graph {
 
   void set(const std::string& name, Symbol symbol);
   const Symbol& symbol(const std::string& name) const { return symbols_.at(name); }
+  bool has(const std::string& name) const { return symbols_.contains(name); }
   /// The constant of that name, or nullptr. A sparse one gets its zeros.
   const Constant* constant_or_null(const std::string& name);
   const Shape& shape(ValueId value) const { return model_.values[value].shape; }

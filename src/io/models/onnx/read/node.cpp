@@ -177,11 +177,11 @@ ValueId NodeReader::add(Operation operation, std::vector<ValueId> inputs) {
 
 ValueId NodeReader::add_constant(const Constant& constant) { return graph_.add_constant(constant); }
 
-void NodeReader::set_output(Symbol symbol) {
+void NodeReader::set_output(Symbol symbol, std::size_t i) {
   const Constant* constant = std::get_if<Constant>(&symbol);
   if (constant != nullptr && constant->size() == 0 && constant->shape.size() > 1)
     fail(fmt::format("the result is a constant of shape {}, which has no elements", shape_text(constant->shape)));
-  graph_.set(node_.output(0), std::move(symbol));
+  graph_.set(node_.output(static_cast<int>(i)), std::move(symbol));
 }
 
 }  // namespace spdnn::onnx_reader

@@ -71,11 +71,12 @@ class NodeReader {
   ValueId add(Operation operation, std::vector<ValueId> inputs);
   /// Adds a constant that is not in the file to the model's values.
   ValueId add_constant(const Constant& constant);
-  /// Sets the node's first output.
-  void set_output(Symbol symbol);
+  /// Sets an output of the node, the first by default.
+  void set_output(Symbol symbol, std::size_t i = 0);
   void set_output(Operation operation, std::vector<ValueId> inputs) {
     set_output(add(std::move(operation), std::move(inputs)));
   }
+  bool has_output(std::size_t i) const { return i < outputs() && !node_.output(static_cast<int>(i)).empty(); }
   std::size_t outputs() const { return static_cast<std::size_t>(node_.output_size()); }
 
  private:
