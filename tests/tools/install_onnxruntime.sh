@@ -12,8 +12,8 @@ if ! command -v node npm >/dev/null || ! npm --version >/dev/null; then
 fi
 part=$(mktemp -d "${folder%/*}/onnxruntime.XXXXXX")
 trap 'rm -rf "$part"' EXIT
-if ! npm pack --silent --ignore-scripts --fetch-retries=1 --fetch-retry-mintimeout=1000 --pack-destination "$part" "$@" >"$part/log" 2>&1; then
-  echo "note: no onnxruntime for the tests, as npm cannot fetch $*: $(tail -n 1 "$part/log")" >&2
+if ! npm pack --loglevel=error --ignore-scripts --fetch-retries=1 --fetch-retry-mintimeout=1000 --pack-destination "$part" "$@" >"$part/log" 2>&1; then
+  echo "note: no onnxruntime for the tests, as npm cannot fetch $*: $(grep -m 1 -i "^npm err" "$part/log")" >&2
   exit 0
 fi
 mkdir "$part/made"
