@@ -21,9 +21,10 @@ bool makes_probabilities(const Operation& operation) {
 /// Whether the operation, applied to ones for probabilities and zeros for other numbers, gives the same of its output.
 bool keeps_marks(const Operation& operation) {
   const auto* elements = std::get_if<Elementwise>(&operation);
+  const auto* pad = std::get_if<Pad>(&operation);  // also cuts
   return std::holds_alternative<Reshape>(operation) || std::holds_alternative<Transpose>(operation) ||
          std::holds_alternative<Concat>(operation) || is_activation(operation, Activation::Kind::identity) ||
-         (elements != nullptr && elements->kind == Elementwise::Kind::multiply);
+         (pad != nullptr && pad->value == 0) || (elements != nullptr && elements->kind == Elementwise::Kind::multiply);
 }
 
 /// Follows values back to the nodes that made them. Marks are ones and zeros.

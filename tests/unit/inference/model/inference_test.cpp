@@ -639,7 +639,8 @@ TEST(LogitChecks, ProbabilitiesBesideOtherNumbersHaveTheirOwnTolerance) {
     return *check_logits(model, images, only_output(make_tensor({1, 6}, found)), 0, {{given}, "given", 0}, {}, {})
                 .expected;
   };
-  const std::vector<Operation> moved = {identity, Transpose{{0, 2, 1}}, Transpose{{0, 2, 1}}};
+  const std::vector<Operation> moved = {identity, Transpose{{0, 2, 1}}, Pad{{0, 0, 0}, {0, 0, 1}, 0},
+                                        Pad{{0, 0, 0}, {0, 0, -1}, 0}, Transpose{{0, 2, 1}}};
   for (const auto& before : {std::vector<Operation>{}, moved}) {
     const auto excess = [&](const std::vector<float>& off) { return check(before, off).worst().largest_excess; };
     EXPECT_EQ(check(before, {}).worst().tolerance, 1e-4 * 640);
