@@ -7,15 +7,20 @@ PYTHON_SOURCES := $(patsubst python/%,$(OUT)/python/%,$(shell find python/spdnn 
 PYTHON_CPPFLAGS = -Iinclude -DSPDNN_PYTHON_VERSION='"$(VERSION)"' $$(cat $(OUT)/generated/python_flags)
 PYTHON_CXXFLAGS = $(filter-out -O% -Wpedantic -Wshadow,$(CXXFLAGS)) -O1 -fvisibility=hidden
 
-PYTHON_OBJECTS := $(patsubst %.cpp,$(OUT)/%.o,$(wildcard python/*.cpp))
-$(PYTHON_OBJECTS): $(OUT)/%.o: %.cpp Makefile $(OUT)/generated/python_flags | build/.deps-PYTHON
+# One unit, since pybind11's templates take most of the time.
+PYTHON_UNIT   := $(OUT)/generated/python.cpp
+PYTHON_OBJECT := $(PYTHON_UNIT:.cpp=.o)
+$(PYTHON_UNIT): FORCE
 	@mkdir -p $(@D)
-	$(call step,CXX $<)
-	@$(CXX) $(PYTHON_CPPFLAGS) $(PYTHON_CXXFLAGS) -MMD -MP -c $< -o $@
+	@printf '#include "%s"\n' $(sort $(wildcard python/*.cpp)) >$@.$$PPID
+	@cmp -s $@.$$PPID $@ && rm $@.$$PPID || mv $@.$$PPID $@
+$(PYTHON_OBJECT): $(PYTHON_UNIT) Makefile $(OUT)/generated/python_flags | build/.deps-PYTHON
+	$(call step,CXX $(words $(wildcard python/*.cpp)) files of python)
+	@$(CXX) -I. $(PYTHON_CPPFLAGS) $(PYTHON_CXXFLAGS) -MMD -MP -c $< -o $@
 # The module exports its entry point alone. It links shared libraries even where a portable program links static ones,
 # which may not be position-independent.
 static := -Wl,-Bstatic
-$(PYTHON_PACKAGE)/_core.so: $(PYTHON_OBJECTS) $(LIBRARY)
+$(PYTHON_PACKAGE)/_core.so: $(PYTHON_OBJECT) $(LIBRARY)
 	@mkdir -p $(@D)
 	$(call step,LINK $@)
 	@$(CXX) $(CXXFLAGS) -shared -Wl,--as-needed -Wl,--exclude-libs,ALL $^ $(patsubst -l:lib%.a,-l%,$(filter-out $(static),$(LDLIBS))) -o $@
@@ -27,7 +32,7 @@ $(PYTHON_PROGRAM): $(PYTHON_PACKAGE)/%: $(OUT)/%
 $(PYTHON_PACKAGE)/%: python/spdnn/%
 	@mkdir -p $(@D)
 	@cp $< $@
-FORCED += $(OUT)/generated/python_flags
+FORCED += $(OUT)/generated/python_flags $(PYTHON_UNIT)
 # Include paths of this Python and its pybind11, rewritten only when they change.
 $(OUT)/generated/python_flags: python/header_flags.py FORCE
 	@mkdir -p $(@D)

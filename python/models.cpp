@@ -99,7 +99,8 @@ ModelSpec model_spec(const NamedModel& named, const py::dict& given) {
   return spec;
 }
 
-py::dict infer(const NamedModel& named, const py::array& images, const py::dict& given, const py::object& listener) {
+py::dict infer_model(const NamedModel& named, const py::array& images, const py::dict& given,
+                     const py::object& listener) {
   Call call(listener);
   ModelSpec spec = model_spec(named, given);
   spec.progress = call.progress();
@@ -125,9 +126,9 @@ py::dict infer(const NamedModel& named, const py::array& images, const py::dict&
   return result;
 }
 
-using Session = Closable<ModelSession>;
+using ClosableModel = Closable<ModelSession>;
 
-std::pair<py::list, py::str> run(const Session& session, const py::array& images) {
+std::pair<py::list, py::str> run_session(const ClosableModel& session, const py::array& images) {
   const auto open = session.get();
   const Tensor tensor = tensor_of(images);
   Call call{py::none()};
@@ -138,16 +139,16 @@ std::pair<py::list, py::str> run(const Session& session, const py::array& images
   return {outputs, text_of(answer.overflow)};
 }
 
-Session compile(const NamedModel& named, const py::dict& given) {
+ClosableModel compile_model(const NamedModel& named, const py::dict& given) {
   return Call(py::none()).run([&, settings = engine_settings(given), chosen = rewrites(given)] {
-    return with_data_errors([&] { return Session(ModelSession(named.model, settings, chosen)); });
+    return with_data_errors([&] { return ClosableModel(ModelSession(named.model, settings, chosen)); });
   });
 }
 
 }  // namespace
 
 void define_models(py::module_& module) {
-  define_session<ModelSession>(module, "Session").def("run", &run);
+  define_session<ModelSession>(module, "Session").def("run", &run_session);
   py::class_<NamedModel>(module, "Model")
       .def_static("load",
                   [](const std::string& path, const std::optional<Shape>& shape) {
@@ -159,8 +160,8 @@ void define_models(py::module_& module) {
       .def_property_readonly("outputs", &outputs_of)
       .def_property_readonly("nodes", &nodes_of)
       .def("matrix", &matrix_of)
-      .def("compile", &compile)
-      .def("infer", &infer);
+      .def("compile", &compile_model)
+      .def("infer", &infer_model);
 }
 
 }  // namespace spdnn::python
