@@ -203,7 +203,9 @@ model_of() {
     echo "$output"
     [ "$status" -eq "$2" ]
     # How much memory is left changes from one moment to the next.
-    [ "$(sed -E 's/the [0-9.]+ [kMGT]?B that//' <<<"${output#spdnn: "$4"}")" = "$(sed -E 's/the [0-9.]+ [kMGT]?B that//' <<<"$why")" ]
+    refused=${output#spdnn: "$4"}
+    memory='s/the [0-9.]+ [kMGT]?B (that|available)//'
+    [ "$(sed -E "$memory" <<<"$refused")" = "$(sed -E "$memory" <<<"$why")" ]
   }
   "$SPDNN" generate tensors --shape 4,3 --out four.npy >/dev/null
   model_of turned '[4, 3]' '{"op": "transpose", "name": "t", "inputs": ["input"], "order": [1, 0]}'
