@@ -72,6 +72,35 @@ TEST(EmulatedFront, RoundsAndWrapsAroundAsTheKernelsThatItReplaces) {
   }
 }
 
+/// Images of which the first classes are lit in all words, and the others in some.
+ImageSet images_of_two_densities(const testing::Shifts& shifts) {
+  MatrixBuilder lit(shifts.neurons * shifts.words);
+  for (Index eighths = 1; eighths < 8; ++eighths)
+    for (const Index others : {(shifts.words + 7) / 8, shifts.words * 3 / 4}) {
+      for (Index k = 0; k < shifts.words; ++k)
+        for (Index c = 0; c < shifts.neurons; ++c)
+          if (k < others || c < eighths * shifts.neurons / 8) lit.add(k * shifts.neurons + c);
+      lit.end_row();
+    }
+  return ImageSet{ImageSet{lit.uniform()}.to_bits()};
+}
+
+/// Where all activations are above 0, one below the cap keeps an image from being saturated, wherever it is.
+TEST(EmulatedFront, LooksForValuesBelowTheCapInAllWords) {
+  for (const std::size_t width : {0U, 6U}) {
+    const testing::Shifts shifts = testing::shifts_of_all_widths()[width];
+    const Plan plan = make_plan(testing::shifted_network(shifts), parse_passes("saturated"));
+    const ImageSet images = images_of_two_densities(shifts);
+    const auto reference = testing::oracle_engine(plan);
+    reference->load(images);
+    testing::run_through(*reference, plan.depth());
+    CascadeRun cascade_run(plan, images, Device{kLarge.block_bytes, 1});
+    cascade_run.run(plan.depth());
+    EXPECT_EQ(cascade_run.saturated(), reference->outcome().saturated) << shifts.neurons << " neurons";
+    EXPECT_EQ(cascade_run.activations(plan.depth()), reference->activations()) << shifts.neurons << " neurons";
+  }
+}
+
 /// A layer after the front adds its bias to sums of 0 as well: images that are all zero live on.
 TEST(EmulatedFront, KeepsImagesThatALaterLayerRevives) {
   const testing::Shifts shifts = testing::shifts_of_all_widths()[0];
