@@ -134,6 +134,23 @@ TEST_F(ActiveRowsTest, SettledRowsLeaveOnceAndAreCounted) {
   }
 }
 
+TEST_F(ActiveRowsTest, RowsMoveTogetherIfASavedTileRepaysIt) {
+  const Stream stream = stream_on(EngineOptions{});
+  Plan plan = plan_of(1);
+  plan.passes.dead = true;
+  ActiveRows rows(plan, false, stream);
+  rows.load(33, 64);
+  rows.reset();
+  std::vector<std::uint32_t> flags(33, kAlive);
+  flags[7] = kMayMiss;
+  retire_by(flags, 1, rows, stream);
+  EXPECT_EQ(rows.rows_worth_moving(), std::nullopt);
+  EXPECT_EQ(rows.rows_worth_moving({32, 4}), std::nullopt);
+  EXPECT_EQ(rows.rows_worth_moving({32, 5}), 32U);
+  rows.compact(32);
+  EXPECT_EQ(rows.image_of_rows()[7], 8U);
+}
+
 TEST_F(ActiveRowsTest, FlagsMoveWithTheirRows) {
   const Stream stream = stream_on(EngineOptions{});
   Plan plan = plan_of(1);

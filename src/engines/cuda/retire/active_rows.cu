@@ -164,10 +164,10 @@ ActiveRows::ActiveRows(const Plan& plan, bool may_overflow, cudaStream_t stream)
       counters_(plan.depth(), stream),
       host_count_(1) {}
 
-void ActiveRows::load(Index images) {
+void ActiveRows::load(Index images, std::size_t padded) {
   loaded_ = images;
   for (auto& buffer : images_) buffer.reserve(images, stream_);
-  for (auto& buffer : flags_) buffer.reserve(images, stream_);
+  for (auto& buffer : flags_) buffer.reserve(std::max<std::size_t>(images, padded), stream_);
   for (auto& buffer : weights_) buffer.reserve(images, stream_);
   if (plan_.passes.identical) {
     duplicate_of_.reserve(images, stream_);
@@ -206,7 +206,6 @@ void ActiveRows::retire(Index layers_done) {
   retire_kernel<<<blocks_for(rows_, kBlock), kBlock, 0, stream_>>>(state(), dead, saturated,
                                                                    counters == nullptr ? 0 : layers_done - 1, counters);
   check_launch();
-  if (may_retire(layers_done)) list_kept();
 }
 
 void ActiveRows::retire_duplicates() {
@@ -214,27 +213,22 @@ void ActiveRows::retire_duplicates() {
   retire_duplicates_kernel<<<blocks_for(rows_, kBlock), kBlock, 0, stream_>>>(state(), identical_.heads(),
                                                                               duplicate_of_.data());
   check_launch();
-  list_kept();
-}
-
-void ActiveRows::list_kept() {
-  std::size_t bytes = scratch_.bytes();
-  check(cub::DeviceSelect::Flagged(scratch_.data(), bytes, thrust::counting_iterator<Index>(0), keep_.data(),
-                                   kept_.data(), counts_.data() + 1, static_cast<std::int64_t>(rows_), stream_));
 }
 
 Index ActiveRows::kept_rows() {
   if (rows_ == 0) return 0;
+  std::size_t bytes = scratch_.bytes();
+  check(cub::DeviceSelect::Flagged(scratch_.data(), bytes, thrust::counting_iterator<Index>(0), keep_.data(),
+                                   kept_.data(), counts_.data() + 1, static_cast<std::int64_t>(rows_), stream_));
   check(cudaMemcpyAsync(host_count_.data(), kept_count(), sizeof(Index), cudaMemcpyDeviceToHost, stream_));
   check(cudaStreamSynchronize(stream_));
   return host_count_[0];
 }
 
-std::optional<Index> ActiveRows::rows_worth_moving() {
+std::optional<Index> ActiveRows::rows_worth_moving(RowTiles tiles) {
   if (rows_ == 0) return std::nullopt;
   const Index kept = kept_rows();
-  if (kept > 0 && rows_ - kept <= rows_ / 16) return std::nullopt;
-  return kept;
+  return moving_pays(rows_, kept, tiles) ? std::optional(kept) : std::nullopt;
 }
 
 void ActiveRows::compact(Index rows) {

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "engines/cuda/layers/equal_rows.hpp"
+#include "engines/cuda/retire/moving.hpp"
 #include "engines/cuda/retire/row_kernels.hpp"
 #include "engines/cuda/runtime/buffer.hpp"
 #include "engines/engine.hpp"
@@ -43,7 +44,8 @@ class ActiveRows {
   /// `plan` must outlive it. `may_overflow`: flags report overflows for the outcome.
   ActiveRows(const Plan& plan, bool may_overflow, cudaStream_t stream);
 
-  void load(Index images);
+  /// An engine that writes flags in tiles may write up to `padded` of them, where that is more than the images.
+  void load(Index images, std::size_t padded = 0);
   /// Every image active and undecided, row i being image i.
   void reset();
 
@@ -53,9 +55,9 @@ class ActiveRows {
   const Index* images() const { return images_[current_].data(); }  ///< device: the image of each row
   std::uint32_t* flags() const { return flags_[current_].data(); }  ///< device: one per row, kLives | kMayLive | ...
 
-  /// Retires the rows by their flags before layer `layers_done` (0: the inputs) and lists the rows to keep.
+  /// Retires the rows by their flags before layer `layers_done` (0: the inputs).
   void retire(Index layers_done);
-  /// Whether retire(layers_done) can retire rows; otherwise all rows are kept and not listed.
+  /// Whether retire(layers_done) can retire rows.
   bool may_retire(Index layers_done) const;
 
   /// After every fourth layer: finding duplicates costs about as much as a layer.
@@ -64,7 +66,7 @@ class ActiveRows {
   }
   const IdenticalRows& identical() const { return identical_; }
   void find_duplicates() { identical_.find_heads(rows_, stream_); }
-  /// Rows equal to their head become its duplicates; lists the rows to keep anew.
+  /// Rows equal to their head become its duplicates.
   void retire_duplicates();
   /// All of that: `hash` writes the rows' hashes, `compare` compares each row with its head.
   template <class Hash, class Compare>
@@ -75,12 +77,12 @@ class ActiveRows {
     retire_duplicates();
   }
 
-  const Index* kept() const { return kept_.data(); }              ///< device: rows to keep, ascending
-  const Index* kept_count() const { return counts_.data() + 1; }  ///< device
-  /// The number of rows to keep. Waits for the stream.
+  /// Lists the rows to keep, and returns their number. Waits for the stream.
   Index kept_rows();
-  /// The same if compaction pays: when more than a sixteenth of the rows have retired, or all.
-  std::optional<Index> rows_worth_moving();
+  /// The same, if moving them pays.
+  std::optional<Index> rows_worth_moving(RowTiles tiles = {});
+  const Index* kept() const { return kept_.data(); }              ///< device: the list, ascending
+  const Index* kept_count() const { return counts_.data() + 1; }  ///< device: its length
   /// Call after moving the kept rows to 0, 1, ...; `rows` is the host's upper bound on their number.
   void compact(Index rows);
 
@@ -97,7 +99,6 @@ class ActiveRows {
 
  private:
   RowState state() const;
-  void list_kept();
 
   const Plan& plan_;
   bool may_overflow_;

@@ -52,7 +52,6 @@ class SpmmEngine final : public InspectableEngine {
     const std::size_t padded = std::size_t{tiles_for(images.images())} * Config::kTile;
     for (DeviceBuffer<float>& buffer : buffers_)
       buffer.reserve(padded * std::max(plan_.max_width(), images.neurons()), stream_);
-    flags_.reserve(padded, stream_);
     tiles_at_once_ = std::max(1U, tiles_for(images.images()));
     if (work_.most_pieces() > 0) {
       const std::size_t bytes = work_.most_pieces() * kWarp * sizeof(float4);
@@ -61,7 +60,7 @@ class SpmmEngine final : public InspectableEngine {
       pieces_.reserve(work_.most_pieces() * kWarp * tiles_at_once_, stream_);
     }
     tiles_at_once_ = std::min<Index>(tiles_at_once_, kMaxGridY);
-    rows_.load(images.images());
+    rows_.load(images.images(), padded);
     reset();
   }
 
@@ -78,7 +77,7 @@ class SpmmEngine final : public InspectableEngine {
                                                                         rows_.flags());
     check_launch();
     rows_.retire(0);
-    if (rows_.may_retire(0)) drop_retired();
+    if (rows_.may_retire(0)) drop_retired(0);
   }
 
   Index advance(Index first, Index until) override {
@@ -111,9 +110,9 @@ class SpmmEngine final : public InspectableEngine {
       shared = resident ? shared + plan.outputs(k) : std::max<std::size_t>(shared, plan.outputs(k));
     const std::size_t work_bytes =
         (resident ? 1 : 2) * (work.items * sizeof(WorkItem) + work.cuts * sizeof(CutRow) + shared * sizeof(SharedRows));
-    return padded * (2 * std::size_t{plan.max_width()} * sizeof(float) + sizeof(std::uint32_t)) + work_bytes +
-           (work.pieces > 0 ? Config::kPieceBytes : 0) + ActiveRows::device_bytes(plan, images) +
-           DeviceImages::device_bytes(plan, images) + LayerSource::device_bytes(plan, kFormat, options);
+    return padded * 2 * plan.max_width() * sizeof(float) + work_bytes + (work.pieces > 0 ? Config::kPieceBytes : 0) +
+           ActiveRows::device_bytes(plan, images) + DeviceImages::device_bytes(plan, images) +
+           LayerSource::device_bytes(plan, kFormat, options);
   }
 
  private:
@@ -161,16 +160,16 @@ class SpmmEngine final : public InspectableEngine {
       const Index count = std::min(tiles_at_once_, tiles - first);
       if (work.shared != nullptr) {
         spmm::shared_kernel<<<dim3(blocks_for(work.item_count, kItems), count), Config::kThreads, 0, stream_>>>(
-            step, work, y(), other(), first, flags_.data());
+            step, work, y(), other(), first, rows_.flags());
         check_launch();
         continue;
       }
       spmm::spmm_kernel<<<dim3(blocks_for(work.item_count, kItems), count), Config::kThreads, 0, stream_>>>(
-          step, work, y(), other(), first, pieces_.data(), flags_.data());
+          step, work, y(), other(), first, pieces_.data(), rows_.flags());
       check_launch();
       if (work.cut_count == 0) continue;
       spmm::join_kernel<<<dim3(blocks_for(work.cut_count, kItems), count), Config::kThreads, 0, stream_>>>(
-          step, work, first, pieces_.data(), other(), flags_.data());
+          step, work, first, pieces_.data(), other(), rows_.flags());
       check_launch();
     }
   }
@@ -180,7 +179,7 @@ class SpmmEngine final : public InspectableEngine {
     if (rows_.rows() == 0) return;
     const float bound = error_bound_of(plan_, number);
     const DeviceLayer layer = layers_.layer(number);
-    check(cudaMemsetAsync(flags_.data(), 0,
+    check(cudaMemsetAsync(rows_.flags(), 0,
                           std::size_t{tiles_for(rows_.rows())} * Config::kTile * sizeof(std::uint32_t), stream_));
     const Work& work = work_.of(number, layers_);
     if (activation_.watched)
@@ -188,8 +187,6 @@ class SpmmEngine final : public InspectableEngine {
     else
       multiply(Activate<false>{layer, activation_, bound}, work);
     side_ = 1 - side_;
-    check(cudaMemcpyAsync(rows_.flags(), flags_.data(), std::size_t{rows_.rows()} * sizeof(std::uint32_t),
-                          cudaMemcpyDeviceToDevice, stream_));
     rows_.retire(number + 1);
     if (number + 1 < next_drop_ || !rows_.may_retire(number + 1)) return;
     next_drop_ = number + 1 + std::max(1U, (number + 1) / 4);
@@ -197,7 +194,7 @@ class SpmmEngine final : public InspectableEngine {
       retire_duplicates();
       next_search_ = 2 * (number + 1);
     }
-    drop_retired();
+    drop_retired(number + 1);
   }
 
   void retire_duplicates() {
@@ -216,8 +213,8 @@ class SpmmEngine final : public InspectableEngine {
         });
   }
 
-  void drop_retired() {
-    const std::optional<Index> kept = rows_.rows_worth_moving();
+  void drop_retired(Index layers_done) {
+    const std::optional<Index> kept = rows_.rows_worth_moving({Config::kTile, plan_.depth() - layers_done});
     if (!kept) return;
     if (*kept > 0 && width_ > 0) {
       const dim3 grid(tiles_for(*kept), std::min(width_, 1024U));
@@ -239,7 +236,6 @@ class SpmmEngine final : public InspectableEngine {
   DeviceImages images_;
   std::array<DeviceBuffer<float>, 2> buffers_;  ///< tiles of activations
   std::size_t side_ = 0;
-  DeviceBuffer<std::uint32_t> flags_;  ///< by row, to the end of the last tile
   DeviceBuffer<float4> pieces_;
   Index tiles_at_once_ = 1;
   Index width_ = 0;                   ///< neurons of y()
