@@ -50,6 +50,9 @@ class Communicator {
   virtual void exchange(std::span<const std::byte> out, std::span<const std::size_t> out_sizes, std::span<std::byte> in,
                         std::span<const std::size_t> in_sizes) = 0;
 
+  /// Whether any thread may make the calls, one at a time.
+  virtual bool on_any_thread() const { return true; }
+
   void barrier() { all(true, Group::job); }
 
  private:

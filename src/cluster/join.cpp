@@ -45,7 +45,8 @@ static_assert(sizeof(std::size_t) == sizeof(std::uint64_t), "sizes go to MPI as 
 
 class MpiCommunicator final : public Communicator {
  public:
-  MpiCommunicator(const SpdnnMpiFunctions& mpi, const RankPlace& place) : Communicator(place), mpi_(mpi) {}
+  MpiCommunicator(const SpdnnMpiFunctions& mpi, const RankPlace& place, bool on_any_thread)
+      : Communicator(place), mpi_(mpi), on_any_thread_(on_any_thread) {}
   ~MpiCommunicator() override {
     if (std::uncaught_exceptions() > 0) return;
     joined = nullptr;
@@ -77,6 +78,7 @@ class MpiCommunicator final : public Communicator {
                 std::span<const std::size_t> in_sizes) override {
     check(mpi_.exchange(out.data(), out_sizes.data(), in.data(), in_sizes.data()));
   }
+  bool on_any_thread() const override { return on_any_thread_; }
 
  private:
   static int number(Group group) {
@@ -95,6 +97,7 @@ class MpiCommunicator final : public Communicator {
   }
 
   const SpdnnMpiFunctions& mpi_;
+  bool on_any_thread_;
 };
 
 std::string file_of(const std::string& name) { return fmt::format("spdnn-{}.so", name); }
@@ -102,7 +105,7 @@ std::string file_of(const std::string& name) { return fmt::format("spdnn-{}.so",
 const SpdnnMpiFunctions* open(const std::filesystem::path& path, std::string& why_not) {
   using Get = const SpdnnMpiFunctions* (*)();
   // MPI libraries load plug-ins, which need the library's symbols to be global.
-  const auto get = reinterpret_cast<Get>(plugin_function(path, "spdnn_mpi_functions_4", RTLD_GLOBAL, why_not));
+  const auto get = reinterpret_cast<Get>(plugin_function(path, "spdnn_mpi_functions_5", RTLD_GLOBAL, why_not));
   return get == nullptr ? nullptr : get();
 }
 
@@ -156,8 +159,8 @@ std::unique_ptr<Communicator> join(const Launch& launch) {
   is_starting = false;
   joined = &mpi;
   was_joined = true;
-  auto communicator =
-      std::make_unique<MpiCommunicator>(mpi, RankPlace{place.rank, place.ranks, place.node_rank, place.node_ranks});
+  auto communicator = std::make_unique<MpiCommunicator>(
+      mpi, RankPlace{place.rank, place.ranks, place.node_rank, place.node_ranks}, place.on_any_thread != 0);
   if (place.ranks == 1 && launch.ranks.value_or(1) > 1) fail_without_launcher(*launch.ranks, mpi.library);
   name_rank(place.rank, place.ranks);
   return communicator;

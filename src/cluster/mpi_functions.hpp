@@ -16,6 +16,7 @@ struct SpdnnMpiPlace {
   int ranks;
   int node_rank;
   int node_ranks;
+  int on_any_thread;  ///< whether any thread may call the functions, one at a time
 };
 
 /// Functions return 0, or an error number that `describe` puts into words.
@@ -39,5 +40,5 @@ struct SpdnnMpiFunctions {
 };
 
 /// The one function that the shared object exports.
-const SpdnnMpiFunctions* spdnn_mpi_functions_4();
+const SpdnnMpiFunctions* spdnn_mpi_functions_5();
 }

@@ -90,7 +90,8 @@ int make_groups(bool one_node, SpdnnMpiPlace* place) {
 
 int start(int one_node, SpdnnMpiPlace* place) {
   int provided = 0;
-  if (const int error = MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided)) return error;
+  if (const int error = MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided)) return error;
+  place->on_any_thread = provided >= MPI_THREAD_SERIALIZED ? 1 : 0;
   groups[kSpdnnMpiJob] = MPI_COMM_WORLD;
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   MPI_Comm_rank(MPI_COMM_WORLD, &place->rank);
@@ -239,7 +240,7 @@ constexpr const char* kLibrary = "an MPI library";
 
 }  // namespace
 
-extern "C" const SpdnnMpiFunctions* spdnn_mpi_functions_4() {
+extern "C" const SpdnnMpiFunctions* spdnn_mpi_functions_5() {
   static constexpr SpdnnMpiFunctions kFunctions{start,    broadcast, all,     gather_size, gather,  exchange_sizes,
                                                 exchange, finish,    end_job, describe,    kLibrary};
   return &kFunctions;

@@ -69,6 +69,18 @@ class Engine {
   virtual Outcome outcome() = 0;
 };
 
+/// The loaded images' activations at one moment, in a copy on their device.
+class ActivationsCopy {
+ public:
+  virtual ~ActivationsCopy() = default;
+  ActivationsCopy() = default;
+  ActivationsCopy(const ActivationsCopy&) = delete;
+  ActivationsCopy& operator=(const ActivationsCopy&) = delete;
+
+  /// As InspectableEngine::sparse_activations(). On any thread, while the engine goes on, or has ended.
+  virtual CsrMatrix read(std::size_t most) const = 0;
+};
+
 /// An engine whose activations can be inspected between layers.
 class InspectableEngine : public Engine {
  public:
@@ -79,6 +91,9 @@ class InspectableEngine : public Engine {
   /// The same in fp32 without zeros, from engines that avoid the dense form's eight bytes per activation; empty from
   /// others. std::bad_alloc if it takes more than `most` bytes on the host.
   virtual std::optional<CsrMatrix> sparse_activations(std::size_t /*most*/) { return {}; }
+  /// A copy of them, made in the time of a layer or less. Null from engines on the CPU and others that make none, and
+  /// if the device lacks the memory.
+  virtual std::unique_ptr<ActivationsCopy> copy_activations() { return nullptr; }
 };
 
 /// An engine that can leave some of the loaded images to other processes, which have loaded the same ones. Images are

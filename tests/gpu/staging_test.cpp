@@ -46,6 +46,9 @@ TEST_F(StagingTest, EverySizeArrives) {
     staging.put(
         put.data(), put.size(), [&](std::byte* to) { std::copy(piece.begin(), piece.end(), to); }, stream);
     EXPECT_TRUE(back(copied.data(), size, stream) == sent) << size;
+    std::vector<std::byte> fetched(size);
+    staging.fetch(fetched.data(), copied.data(), size, stream);
+    EXPECT_TRUE(fetched == sent) << size;
     EXPECT_TRUE(back(put.data(), put.size(), stream) == piece) << size;
   }
 }

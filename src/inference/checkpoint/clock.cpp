@@ -32,12 +32,18 @@ void CheckpointClock::begin() {
   looked_.reset();
 }
 
+/// Seconds that the last checkpoint takes, and before it one that is being written.
+double CheckpointClock::time_to_write(double now) const {
+  return writing_since_ ? 2 * std::max(writing_, now - *writing_since_) : writing_;
+}
+
 double CheckpointClock::due_in() {
+  const std::lock_guard lock(mutex_);
   const double now = now_();
   longest_look_ = std::max(longest_look_, now - looked_.value_or(now));
   looked_ = now;
   if (!ends_ && stop_ && stop_()) ends_ = true;
-  const double time = end_ - now - writing_ - longest_look_;
+  const double time = end_ - now - time_to_write(now) - longest_look_;
   if (!ends_ && time <= 0) {
     ends_ = true;
     why_ = fmt::format(
@@ -47,10 +53,11 @@ double CheckpointClock::due_in() {
   return ends_ ? 0 : std::min(time, began_ + interval_ - now);
 }
 
-void CheckpointClock::written(double seconds) {
-  writing_ = seconds;
+CheckpointClock::Statement CheckpointClock::begin_writing() {
+  const std::lock_guard lock(mutex_);
+  writing_since_ = now_();
   interval_ = every_;
-  every_ = std::max(asked_, seconds / kMostShare);
+  return {every_, every_ + longest_look_ + writing_};
 }
 
 void CheckpointClock::go_on() {
@@ -58,9 +65,27 @@ void CheckpointClock::go_on() {
   looked_ = began_;
 }
 
+void CheckpointClock::written(double seconds) {
+  const std::lock_guard lock(mutex_);
+  writing_since_.reset();
+  writing_ = seconds;
+  every_ = std::max(asked_, seconds / kMostShare);
+}
+
 void CheckpointClock::adopt(double writing, double every) {
+  const std::lock_guard lock(mutex_);
   writing_ = writing;
   every_ = every;
+}
+
+double CheckpointClock::every() const {
+  const std::lock_guard lock(mutex_);
+  return every_;
+}
+
+double CheckpointClock::writing() const {
+  const std::lock_guard lock(mutex_);
+  return writing_;
 }
 
 }  // namespace spdnn

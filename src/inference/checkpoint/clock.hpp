@@ -2,12 +2,14 @@
 
 #include <functional>
 #include <limits>
+#include <mutex>
 #include <optional>
 #include <string>
 
 namespace spdnn {
 
-/// When a run writes its checkpoints and when it ends before its time, by the clock of one rank.
+/// When a run writes its checkpoints and when it ends before its time, by the clock of one rank. A checkpoint may be
+/// written on another thread.
 class CheckpointClock {
  public:
   static constexpr double kNever = std::numeric_limits<double>::infinity();
@@ -32,21 +34,30 @@ class CheckpointClock {
   /// Why, as the end of a sentence; empty where somebody asked for it.
   const std::string& why() const { return why_; }
 
-  /// The interval after the next checkpoint; grown() if it is longer than requested.
-  double every() const { return every_; }
-  bool grown() const { return every_ > asked_; }
-  /// A checkpoint has been written, which took so long. The interval grows if it has to, but only after the next one:
-  /// this one has stated next_within().
-  void written(double seconds);
-  /// The run continues: the interval begins. The time since due_in() does not count as a layer's.
+  /// A checkpoint's statement on the next one.
+  struct Statement {
+    double every = kNever;        ///< the interval until the next one is due
+    double next_within = kNever;  ///< seconds until it will be in place, at most, as far as is known
+  };
+  /// The writing of a checkpoint begins.
+  Statement begin_writing();
+  /// The run continues, though the checkpoint may still be being written: the interval begins. The time since due_in()
+  /// does not count as a layer's.
   void go_on();
-  /// Seconds from a checkpoint that is written now until the next will be in place, at most, as far as is known.
-  double next_within() const { return every_ + longest_look_ + writing_; }
+  /// The checkpoint has been written, which took so long. The interval grows if it has to, after the next one.
+  void written(double seconds);
   /// Writing and the interval are those of another rank, which has measured them.
   void adopt(double writing, double every);
-  double writing() const { return writing_; }
+
+  /// The interval after the next checkpoint; grown() if it is longer than requested.
+  double every() const;
+  bool grown() const { return every() > asked_; }
+  double writing() const;
 
  private:
+  double time_to_write(double now) const;
+
+  mutable std::mutex mutex_;  ///< of what written() and adopt() change
   std::function<double()> now_;
   std::function<bool()> stop_;
   double end_;
@@ -55,8 +66,9 @@ class CheckpointClock {
   double interval_;  ///< the one that has begun
   double began_;
   std::optional<double> looked_;
-  double longest_look_ = 0;  ///< seconds from one question to the next
-  double writing_ = 0;
+  double longest_look_ = 0;              ///< seconds from one question to the next
+  double writing_ = 0;                   ///< seconds
+  std::optional<double> writing_since_;  ///< of a checkpoint that is being written
   bool ends_ = false;
   std::string why_;
 };

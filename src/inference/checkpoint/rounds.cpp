@@ -1,6 +1,7 @@
 #include "inference/checkpoint/rounds.hpp"
 
 #include <exception>
+#include <utility>
 
 #include "cluster/exchange.hpp"
 #include "cluster/fields.hpp"
@@ -21,17 +22,33 @@ void fields(auto& archive, MaybeConst<Pace> auto& pace) { archive(pace.writing, 
 
 }  // namespace
 
-CheckpointRounds::After CheckpointRounds::enter(bool done, const std::function<void()>& keep) {
+void CheckpointRounds::wait() {
+  if (const std::unique_ptr<Background<void>> writing = std::move(writing_)) writing->get();
+}
+
+/// The root's measurements count on all ranks.
+void CheckpointRounds::record(double seconds) {
+  clock_.written(seconds);
+  const Pace pace = broadcast(ranks_, Pace{clock_.writing(), clock_.every()});
+  clock_.adopt(pace.writing, pace.every);
+}
+
+CheckpointRounds::After CheckpointRounds::enter(bool done, const Keep& keep) {
   open_ = false;  // until the end of this round: an exception in it ends the job
+  wait();
   const auto all = [&](bool mine) { return ranks_.all(mine, Communicator::Group::job); };
   if (!all(true)) throw RanksFailed(nullptr);
   if (all(done)) return After::done;
   if (!all(!clock_.ends())) return After::stopped;
+  const CheckpointClock::Statement statement = clock_.begin_writing();
   const Stopwatch watch;
-  keep();
-  clock_.written(watch.seconds());
-  const Pace pace = broadcast(ranks_, Pace{clock_.writing(), clock_.every()});
-  clock_.adopt(pace.writing, pace.every);
+  if (Rest rest = keep(statement))
+    writing_ = std::make_unique<Background<void>>([this, watch, rest = std::move(rest)](const auto&) {
+      rest();
+      record(watch.seconds());
+    });
+  else
+    record(watch.seconds());
   clock_.go_on();
   open_ = true;
   return After::go_on;
@@ -39,8 +56,13 @@ CheckpointRounds::After CheckpointRounds::enter(bool done, const std::function<v
 
 void CheckpointRounds::fail() {
   open_ = false;
+  const std::exception_ptr own = std::current_exception();
+  try {
+    wait();        // the others take part in it
+  } catch (...) {  // the first failure is the one to report
+  }
   ranks_.all(false, Communicator::Group::job);
-  throw RanksFailed(std::current_exception());
+  throw RanksFailed(own);
 }
 
 }  // namespace spdnn

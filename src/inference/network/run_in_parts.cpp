@@ -46,10 +46,10 @@ void Inference::Steps::run_in_parts() {
   const std::vector<RunOrder> orders = orders_of(work);
   begin.left.clear();
   if (ranks_.is_root()) keeper.emplace(spec_.checkpoint, std::move(begin), spec_.warning);
-  const Keeping keeping{clock, [&](RankedResult all, LeftWork& left) {
+  const Keeping keeping{clock, [&](RankedResult all, LeftWork& left, const CheckpointClock::Statement& statement) {
                           Checkpoint now = checkpoint_of(keeper->begin(), orders, std::move(all), left);
-                          now.costs.every = clock.every();
-                          now.next_within = clock.next_within();
+                          now.costs.every = statement.every;
+                          now.next_within = statement.next_within;
                           keeper->keep(now, [&] { return left.next_part(); });
                         }};
   RankedResult all = run_work(orders, work, &keeping);

@@ -72,8 +72,10 @@ struct KnownWork {
 /// This rank's pieces, one after another.
 class Pieces final : private Interruption {
  public:
-  /// Called with this rank's results; returns whether the run continues.
-  using Interrupt = std::function<bool(RankedResult)>;
+  /// This rank's results, from those of the piece that runs.
+  using AddPiece = std::function<RankedResult(RunResult)>;
+  /// Returns whether the run continues. Both may be called later, on another thread.
+  using Interrupt = std::function<bool(InterruptedRun& piece, const AddPiece& add)>;
 
   Pieces(const std::vector<RunOrder>& orders, const Plan& plan, const std::vector<Work>& mine,
          const RunOptions& options, const RankShare& share)
@@ -121,11 +123,12 @@ class Pieces final : private Interruption {
   }
 
   double due_in() override { return clock_->due_in(); }
-  bool interrupt(const RunResult& so_far) override {
-    KnownWork known = known_;
-    known.add(mine_[piece_], so_far);
-    add_pieces_from(piece_ + 1, known);
-    return interrupt_(std::move(known).result());
+  bool interrupt(InterruptedRun& run) override {
+    return interrupt_(run, [this, known = known_, piece = piece_](RunResult so_far) mutable {
+      known.add(mine_[piece], std::move(so_far));
+      add_pieces_from(piece + 1, known);
+      return std::move(known).result();
+    });
   }
 
   const std::vector<RunOrder>& orders_;
@@ -177,24 +180,32 @@ RankedResult gathered(Communicator& ranks, RankedResult own, const std::vector<W
 }
 
 RankedResult run_in_rounds(Communicator& ranks, Pieces& pieces, const std::vector<Work>& mine, const Keeping& keeping) {
-  using After = CheckpointRounds::After;
-  CheckpointRounds rounds(ranks, keeping.clock);
-  keeping.clock.begin();
-  const auto keep = [&](const RankedResult& own) {
+  using Rounds = CheckpointRounds;
+  using Statement = CheckpointClock::Statement;
+  const auto keep = [&](const RankedResult& own, const Statement& statement) {
     LeftWork left(ranks, own.left);
     RankedResult all = gathered(ranks, own, mine);
-    left.on_root([&] { keeping.keep(std::move(all), left); });
+    left.on_root([&] { keeping.keep(std::move(all), left, statement); });
+    return Rounds::Rest();
+  };
+  Rounds rounds(ranks, keeping.clock);
+  keeping.clock.begin();
+  const auto keep_piece = [&](InterruptedRun& piece, const Pieces::AddPiece& add, const Statement& statement) {
+    const auto beside = ranks.on_any_thread() ? piece.result_beside() : nullptr;
+    return beside ? Rounds::Rest([&keep, add, beside, statement] { keep(add(beside()), statement); })
+                  : keep(add(piece.result()), statement);
   };
   RankedResult own;
   try {
-    own = pieces.run(keeping.clock, [&](const RankedResult& so_far) {
-      return rounds.enter(false, [&] { keep(so_far); }) == After::go_on;
+    own = pieces.run(keeping.clock, [&](InterruptedRun& piece, const Pieces::AddPiece& add) {
+      const auto keep_now = [&](const Statement& statement) { return keep_piece(piece, add, statement); };
+      return rounds.enter(false, keep_now) == Rounds::After::go_on;
     });
   } catch (...) {
     if (ranks.is_alone() || !rounds.open()) throw;
     rounds.fail();
   }
-  while (rounds.open()) rounds.enter(true, [&] { keep(own); });
+  while (rounds.open()) rounds.enter(true, [&](const Statement& statement) { return keep(own, statement); });
   return own;
 }
 

@@ -41,8 +41,9 @@ struct RankedResult : Ranked<RunResult> {
 /// Saving of results during a run.
 struct Keeping {
   CheckpointClock& clock;  ///< this rank's
-  /// Called on the root with the results and the remaining work of all ranks.
-  std::function<void(RankedResult, LeftWork&)> keep;
+  /// Called on the root with the results and the remaining work of all ranks; on another thread while the run goes on
+  /// if the root's engine can copy its activations.
+  std::function<void(RankedResult, LeftWork&, const CheckpointClock::Statement&)> keep;
 };
 
 /// Runs this rank's part of each piece of work, one after another, without waiting for other ranks between them. The

@@ -46,7 +46,7 @@ void merge_borderline(Outcome& outcome, const Outcome& rerun) {
 }
 
 /// A plan with the engines that run it.
-class RunnablePlan final : public Runnable {
+class RunnablePlan final : public Runnable, private InterruptedRun {
   /// Images below which a device would idle; on a CPU, each thread has a block.
   static constexpr Index kLeastOnDevice = 2048;
 
@@ -125,10 +125,27 @@ class RunnablePlan final : public Runnable {
   double due_in() override { return options_.interruption->due_in(); }
   /// If the run does not continue, the result has the unfinished work.
   bool interrupt(const ImageRange& images, Index layer) override {
-    result_.unfinished = Unfinished{images.first, layer, begun(images.count, layer)};
-    const bool goes_on = options_.interruption->interrupt(result_);
-    if (goes_on) result_.unfinished.reset();
+    at_ = {images.first, layer, {}};
+    const bool goes_on = options_.interruption->interrupt(*this);
+    if (!goes_on) result_.unfinished = unfinished();
     return goes_on;
+  }
+  RunResult result() override {
+    RunResult so_far = result_;
+    so_far.unfinished = unfinished();
+    return so_far;
+  }
+  std::function<RunResult()> result_beside() override {
+    auto* const engine = engine_to_hand_on();
+    if (engine == nullptr) return {};
+    const std::shared_ptr<const ActivationsCopy> copy = engine->copy_activations();
+    if (copy == nullptr) return {};
+    RunResult so_far = result_;
+    so_far.unfinished = at_;
+    return [copy, so_far = std::move(so_far), sharers = options_.engine.sharers]() mutable {
+      so_far.unfinished->begun = if_memory_allows(sharers, [&](std::size_t most) { return copy->read(most); });
+      return std::move(so_far);
+    };
   }
 
   /// Whether the engine can take its images from the counter while it runs: all of them are loaded then, though the
@@ -177,17 +194,27 @@ class RunnablePlan final : public Runnable {
     return outcome;
   }
 
-  /// The batch's activations, for a run that continues this one; no images where it has to begin the batch again:
-  /// where activations are no fp32 numbers, where those before this layer are needed, too, or where memory is short.
-  ImageSet begun(Index images, Index layer) {
-    auto* const engine = dynamic_cast<InspectableEngine*>(engines_.engine.get());
+  /// The engine, if a run that continues this one can begin with its activations, and not only with the batch's images:
+  /// not where activations are no fp32 numbers, or where those before this layer are needed, too.
+  InspectableEngine* engine_to_hand_on() const {
     const EngineOptions& options = options_.engine;
-    if (layer == 0 || engine == nullptr || options.precision != Precision::fp32 || options.may_overflow ||
-        plan_.fallback)
-      return {};
-    const std::size_t room = memory_budget(Device::cpu, {.sharers = options.sharers});
+    if (at_.layer == 0 || options.precision != Precision::fp32 || options.may_overflow || plan_.fallback)
+      return nullptr;
+    return dynamic_cast<InspectableEngine*>(engines_.engine.get());
+  }
+  Unfinished unfinished() const {
+    Unfinished work = at_;
+    if (auto* const engine = engine_to_hand_on())
+      work.begun = if_memory_allows(options_.engine.sharers, [&](std::size_t most) {
+        return stored_activations(*engine, batch_.images(), plan_.outputs(at_.layer - 1), most);
+      });
+    return work;
+  }
+  /// The activations that take(most) gives; no images where host memory is short, so that the batch begins again.
+  template <class Take>
+  static ImageSet if_memory_allows(int sharers, const Take& take) {
     try {
-      return {stored_activations(*engine, images, plan_.outputs(layer - 1), room)};
+      return {take(memory_budget(Device::cpu, {.sharers = sharers}))};
     } catch (const std::bad_alloc&) {
       return {};
     }
@@ -201,6 +228,7 @@ class RunnablePlan final : public Runnable {
   bool stays_ = false;   ///< these are those of an earlier run
   bool shares_ = false;  ///< the engine takes images from the counter while it runs
   ImageSet batch_;
+  Unfinished at_;                       ///< where the run is interrupted, without activations
   Outcome found_;                       ///< of the last trial
   Outcome outcome_;                     ///< of the batch's first trial that counts
   std::vector<CsrMatrix> activations_;  ///< by batch, if they are kept

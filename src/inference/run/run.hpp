@@ -26,6 +26,17 @@ struct KeptEngines {
   std::unique_ptr<Engine> in_order;  ///< with `merge`: for borderline images
 };
 
+/// A run that is interrupted between two of its layers.
+class InterruptedRun {
+ public:
+  virtual ~InterruptedRun() = default;
+  /// The result of run() if it ended here.
+  virtual RunResult result() = 0;
+  /// The same, to be called once, on any thread and while the run goes on, from activations that are copied on the
+  /// device. Empty where the engine cannot copy them.
+  virtual std::function<RunResult()> result_beside() = 0;
+};
+
 /// Interrupts a run between two of its layers, to store its state, to end the run, or both.
 class Interruption {
  public:
@@ -35,9 +46,8 @@ class Interruption {
   /// waits for a device now and then (pace.hpp), so that few layers are queued ahead; for an engine that queues all
   /// layers it is called at the end of the batch.
   virtual double due_in() = 0;
-  /// Called when the interruption is due. `so_far` is the result of run() if it ended here. Returns whether the run
-  /// continues, with the same engine.
-  virtual bool interrupt(const RunResult& so_far) = 0;
+  /// Called when the interruption is due. Returns whether the run continues, with the same engine.
+  virtual bool interrupt(InterruptedRun& run) = 0;
 };
 
 struct RunOptions : LoopOptions {

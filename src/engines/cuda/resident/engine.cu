@@ -15,6 +15,7 @@
 #include "engines/cuda/resident/device_layout.cuh"
 #include "engines/cuda/resident/engine.hpp"
 #include "engines/cuda/resident/run_state.hpp"
+#include "engines/cuda/retire/image_rows.hpp"
 #include "engines/cuda/retire/offered_duplicates.hpp"
 #include "engines/cuda/retire/outcome.hpp"
 #include "engines/cuda/runtime/buffer.hpp"
@@ -46,14 +47,10 @@ class ResidentEngine final : public InspectableEngine {
   /// `forced`: the shape to use; null: the first that fits.
   ResidentEngine(std::shared_ptr<const Plan> plan, const BatchInfo& batch, const EngineOptions& options,
                  const Instance* forced)
-      : shared_plan_(std::move(plan)),
-        device_(options.device),
-        precision_(options.precision),
-        forced_(forced),
-        stream_(stream_on(options)) {
-    const cudaDeviceProp& device = device_properties(device_);
+      : shared_plan_(std::move(plan)), options_(options), forced_(forced), stream_(stream_on(options)) {
+    const cudaDeviceProp& device = device_properties(options_.device);
     int clock_khz = 0;
-    check(cudaDeviceGetAttribute(&clock_khz, cudaDevAttrClockRate, device_));
+    check(cudaDeviceGetAttribute(&clock_khz, cudaDevAttrClockRate, options_.device));
     shared_rate_ = 128.0 * device.multiProcessorCount * 1e3 * clock_khz;
     from_bits_ = batch.bits && pick(true) != nullptr;
     prepare();
@@ -61,7 +58,7 @@ class ResidentEngine final : public InspectableEngine {
   ~ResidentEngine() override { cudaStreamSynchronize(stream_); }
 
   void load(const ImageSet& images) override {
-    if (precision_ == Precision::fp16) require_halves(images, "resident");
+    if (options_.precision == Precision::fp16) require_halves(images, "resident");
     if (images.is_bits() == from_bits_)
       images_.load(images, stream_);
     else
@@ -105,61 +102,58 @@ class ResidentEngine final : public InspectableEngine {
   }
 
   std::vector<double> activations() override {
-    const HostRows rows = fetch_rows(CountedCsr::kUnlimited);
-    std::vector<double> all(rows.of_image.size() * rows.width, 0.0);
-    for (std::size_t image = 0; image < rows.of_image.size(); ++image)
-      if (rows.of_image[image] != nullptr)
-        std::copy_n(rows.of_image[image], rows.width, all.begin() + image * rows.width);
+    const ImageRows rows = image_rows();
+    const std::shared_ptr<float[]> active = fetch(rows);
+    std::vector<double> all(std::size_t{rows.images()} * rows.width(), 0.0);
+    for (Index image = 0; image < rows.images(); ++image)
+      rows.copy(image, active.get(), all.data() + std::size_t{image} * rows.width());
     return all;
   }
 
   std::optional<CsrMatrix> sparse_activations(std::size_t most) override {
-    const HostRows rows = fetch_rows(most);
-    return csr_of_rows(
-        images_.images(), rows.width, [&](Index image) { return rows.of_image[image]; }, most - rows.active_bytes);
+    const ImageRows rows = image_rows();
+    if (rows.bytes() > most) throw std::bad_alloc();
+    return rows.csr(fetch(rows).get(), most - rows.bytes());
+  }
+
+  std::unique_ptr<ActivationsCopy> copy_activations() override {
+    const ImageRows rows = image_rows();
+    return copy_rows(rows, options_, stream_, [&](float* to) {
+      check(cudaMemcpyAsync(to, rows_[state_.control().side].data(), rows.bytes(), cudaMemcpyDeviceToDevice, stream_));
+    });
   }
 
  private:
-  /// The activations after the last layer on the host.
-  struct HostRows {
-    Index width = 0;
-    std::shared_ptr<float[]> active;  ///< as on the device
-    std::size_t active_bytes = 0;
-    std::vector<float> at_cap;           ///< one row
-    std::vector<const float*> of_image;  ///< null: zeros
-  };
-
-  /// std::bad_alloc where the rows of active images take more than `most` bytes.
-  HostRows fetch_rows(std::size_t most) {
+  /// Waits: of the activations after the last layer.
+  ImageRows image_rows() {
     state_.fetch(stream_);
     const Outcome retired = outcome();
     const resident::Control& control = state_.control();
-    HostRows rows;
-    rows.width = plan_.layers[std::max(control.layer, 1U) - 1].outputs();
-    rows.of_image.assign(images_.images(), nullptr);
-    if (plan_.cap) {
-      rows.at_cap.assign(rows.width, static_cast<float>(*plan_.cap));
-      for (const Index image : retired.categories) rows.of_image[image] = rows.at_cap.data();
-    }
+    std::vector<Index> of_image(images_.images(), ImageRows::kZeros);
+    if (plan_.cap)
+      for (const Index image : retired.categories) of_image[image] = ImageRows::kAtCap;
     std::vector<Index> ids(control.images);
-    const std::size_t stride = row_stride(plan_);
-    rows.active_bytes = control.images * stride * sizeof(float);
-    if (rows.active_bytes > most) throw std::bad_alloc();
-    rows.active = allocate<float>(control.images * stride);
     copy_back(ids.data(), ids_[control.side], ids.size());
-    copy_back(rows.active.get(), rows_[control.side], control.images * stride);
-    for (std::size_t row = 0; row < ids.size(); ++row) rows.of_image[ids[row]] = rows.active.get() + row * stride;
+    for (std::size_t row = 0; row < ids.size(); ++row) of_image[ids[row]] = static_cast<Index>(row);
     for (const auto& [image, owner] : duplicates_.owners(static_cast<Index>(control.listed), stream_))
-      rows.of_image[image] = rows.of_image[owner];
-    return rows;
+      of_image[image] = of_image[owner];
+    const Index width = plan_.layers[std::max(control.layer, 1U) - 1].outputs();
+    return {width, row_stride(plan_), static_cast<Index>(control.images), static_cast<float>(plan_.cap.value_or(0)),
+            std::move(of_image)};
+  }
+  std::shared_ptr<float[]> fetch(const ImageRows& rows) const {
+    std::shared_ptr<float[]> active = allocate<float>(rows.floats());
+    copy_back(active.get(), rows_[state_.control().side], rows.floats());
+    return active;
   }
 
   /// Of the pass `identical`; cleared before each run.
   std::size_t search_bytes() const { return duplicates_.table_bytes() + duplicates_.zero_bytes(); }
 
   const Instance* pick(bool from_bits) const {
-    const cudaDeviceProp& device = device_properties(device_);
-    if (forced_ == nullptr) return choose_large_tiles(plan_, resident::shapes_for(precision_), device, from_bits);
+    const cudaDeviceProp& device = device_properties(options_.device);
+    if (forced_ == nullptr)
+      return choose_large_tiles(plan_, resident::shapes_for(options_.precision), device, from_bits);
     return fits_as(plan_, *forced_, device, from_bits) ? forced_ : nullptr;
   }
 
@@ -201,10 +195,11 @@ class ResidentEngine final : public InspectableEngine {
   void prepare() {
     const Instance* large = pick(from_bits_);
     if (large == nullptr) throw UsageError(too_wide(plan_, "a layer, or the images, which are not bits,"));
-    const cudaDeviceProp& device = device_properties(device_);
+    const cudaDeviceProp& device = device_properties(options_.device);
     large_.emplace(plan_, *large, from_bits_, device, stream_);
     if (forced_ != nullptr) return;
-    const Instance* small = choose_small_tiles(plan_, resident::shapes_for(precision_), *large, device, from_bits_);
+    const Instance* small =
+        choose_small_tiles(plan_, resident::shapes_for(options_.precision), *large, device, from_bits_);
     if (small == nullptr) return;
     small_.emplace(plan_, *small, from_bits_, device, stream_);
     // When a fourth of the multiprocessors would have no large tile.
@@ -239,8 +234,7 @@ class ResidentEngine final : public InspectableEngine {
 
   const std::shared_ptr<const Plan> shared_plan_;
   const Plan& plan_ = *shared_plan_;
-  int device_;
-  Precision precision_;
+  const EngineOptions options_;
   const Instance* forced_;
   Stream stream_;
   bool from_bits_ = false;

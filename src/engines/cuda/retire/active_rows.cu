@@ -281,21 +281,29 @@ std::vector<Index> ActiveRows::image_of_rows() const {
   return read_back(images_[current_], std::min(counts[0], rows_), stream_);
 }
 
-std::vector<double> ActiveRows::fill_retired(Index width, const std::vector<double>& active) const {
+ImageRows ActiveRows::image_rows(Index width) const {
   const std::vector<ImageState> states = this->states();
   const std::vector<Index> images = image_of_rows();
-  std::vector<std::size_t> row_of(states.size());
-  for (std::size_t row = 0; row < images.size(); ++row) row_of[images[row]] = row;
-  std::vector<double> all(states.size() * width, 0.0);
+  std::vector<Index> row_of(states.size());
+  for (std::size_t row = 0; row < images.size(); ++row) row_of[images[row]] = static_cast<Index>(row);
+  std::vector<Index> of_image;
   for (std::size_t image = 0; image < states.size(); ++image) {
     std::size_t owner = image;
     while (states[owner].kind == ImageState::Kind::duplicate) owner = states[owner].duplicate_of;
-    const auto to = all.begin() + static_cast<std::ptrdiff_t>(image * width);
-    if (states[owner].kind == ImageState::Kind::saturated)
-      std::fill_n(to, width, plan_.cap.value());
-    else if (states[owner].kind != ImageState::Kind::dead)
-      std::copy_n(active.begin() + static_cast<std::ptrdiff_t>(row_of[owner] * width), width, to);
+    const ImageState::Kind kind = states[owner].kind;
+    of_image.push_back(kind == ImageState::Kind::dead        ? ImageRows::kZeros
+                       : kind == ImageState::Kind::saturated ? ImageRows::kAtCap
+                                                             : row_of[owner]);
   }
+  return {width, width, static_cast<Index>(images.size()), static_cast<float>(plan_.cap.value_or(0)),
+          std::move(of_image)};
+}
+
+std::vector<double> ActiveRows::fill_retired(Index width, const std::vector<double>& active) const {
+  const ImageRows rows = image_rows(width);
+  std::vector<double> all(std::size_t{rows.images()} * width, 0.0);
+  for (Index image = 0; image < rows.images(); ++image)
+    rows.copy(image, active.data(), all.data() + std::size_t{image} * width);
   return all;
 }
 

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "engines/cuda/layers/equal_rows.hpp"
+#include "engines/cuda/retire/image_rows.hpp"
 #include "engines/cuda/retire/moving.hpp"
 #include "engines/cuda/retire/row_kernels.hpp"
 #include "engines/cuda/runtime/buffer.hpp"
@@ -91,6 +92,8 @@ class ActiveRows {
   /// Waits: the states of all loaded images, and the image of each row.
   std::vector<ImageState> states() const;
   std::vector<Index> image_of_rows() const;
+  /// Waits: the row of each loaded image, of `width` neurons each.
+  ImageRows image_rows(Index width) const;
   /// Waits: `active`, the rows' activations of `width` neurons each, as those of all loaded images, row-major, retired
   /// images filled in, for Engine::activations().
   std::vector<double> fill_retired(Index width, const std::vector<double>& active) const;

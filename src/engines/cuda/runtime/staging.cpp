@@ -61,6 +61,24 @@ void Staging::copy(void* device, const void* host, std::size_t bytes, cudaStream
   }
 }
 
+void Staging::fetch(void* host, const void* device, std::size_t bytes, cudaStream_t stream) {
+  const std::size_t count = (bytes + kPieceBytes - 1) / kPieceBytes;
+  const auto size_of = [&](std::size_t piece) { return std::min(bytes - piece * kPieceBytes, kPieceBytes); };
+  const auto place_of = [&](std::size_t piece) { return pieces_.front().data() + piece % kPieceCount * kPieceBytes; };
+  std::size_t begun = 0;
+  for (std::size_t done = 0; done < count; ++done) {
+    for (; begun < std::min(count, done + kPieceCount); ++begun) {
+      const Event& copied = copied_[begun % kPieceCount];
+      check(cudaEventSynchronize(copied));
+      check(cudaMemcpyAsync(place_of(begun), static_cast<const std::byte*>(device) + begun * kPieceBytes,
+                            size_of(begun), cudaMemcpyDeviceToHost, stream));
+      check(cudaEventRecord(copied, stream));
+    }
+    check(cudaEventSynchronize(copied_[done % kPieceCount]));
+    parallel_copy(static_cast<std::byte*>(host) + done * kPieceBytes, place_of(done), size_of(done));
+  }
+}
+
 void Staging::put(void* device, std::size_t bytes, const std::function<void(std::byte*)>& fill, cudaStream_t stream) {
   const std::size_t number = std::exchange(next_, (next_ + 1) % kPieceCount);
   std::byte* const piece = pieces_.front().data() + number * kPieceBytes;

@@ -11,8 +11,8 @@
 
 namespace spdnn::cuda {
 
-/// Copies host memory of any size to the device through a ring of page-locked buffers: one is filled by all host
-/// threads while others are on their way. Returns when the last piece is enqueued; the source may be reused then.
+/// Copies host memory of any size to the device, and back, through a ring of page-locked buffers: one is filled by all
+/// host threads while others are on their way. Returns when the last piece is enqueued; the source may be reused then.
 /// Page-locking takes several times as long as copying, so the buffers belong to the process: the first Staging locks
 /// them, later ones reuse them.
 class Staging {
@@ -28,6 +28,8 @@ class Staging {
   Staging& operator=(const Staging&) = delete;
 
   void copy(void* device, const void* host, std::size_t bytes, cudaStream_t stream);
+  /// The other way, through the same buffers. Returns once the copy is complete.
+  void fetch(void* host, const void* device, std::size_t bytes, cudaStream_t stream);
   /// Lets `fill` write the data in place: at most kPieceBytes.
   void put(void* device, std::size_t bytes, const std::function<void(std::byte*)>& fill, cudaStream_t stream);
   /// Makes `to` a copy of `from`, a vector or an Array; frees its old memory first.

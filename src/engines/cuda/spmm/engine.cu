@@ -38,6 +38,7 @@ class SpmmEngine final : public InspectableEngine {
  public:
   SpmmEngine(std::shared_ptr<const Plan> plan, const EngineOptions& options, ShareOut share_out)
       : shared_plan_(std::move(plan)),
+        options_(options),
         stream_(stream_on(options)),
         activation_(activation_of(plan_, options.may_overflow)),
         work_(plan_, std::move(share_out), stream_),
@@ -98,6 +99,17 @@ class SpmmEngine final : public InspectableEngine {
       for (Index neuron = 0; neuron < width_; ++neuron)
         active[row * width_ + neuron] = stored[place(row, neuron, width_)];
     return rows_.fill_retired(width_, active);
+  }
+
+  std::unique_ptr<ActivationsCopy> copy_activations() override {
+    const ImageRows rows = rows_.image_rows(width_);
+    const auto as_rows = [&](float* to) {
+      if (rows.floats() == 0) return;
+      const dim3 grid(blocks_for(rows_.rows(), spmm::kSquare), std::min(blocks_for(width_, spmm::kSquare), 64U));
+      spmm::rows_kernel<<<grid, dim3(spmm::kSquare, 8), 0, stream_>>>(y(), rows.rows(), width_, to);
+      check_launch();
+    };
+    return copy_rows(rows, options_, stream_, as_rows);
   }
 
   static std::size_t device_bytes(const Plan& plan, const EngineOptions& options, Index images,
@@ -227,6 +239,7 @@ class SpmmEngine final : public InspectableEngine {
 
   const std::shared_ptr<const Plan> shared_plan_;
   const Plan& plan_ = *shared_plan_;
+  const EngineOptions options_;
   Stream stream_;
   Activation activation_;
   DeviceWork work_;

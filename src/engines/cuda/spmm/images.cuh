@@ -69,6 +69,22 @@ __global__ void compare_kernel(const float* y, Index images, Index neurons, Inde
     if (y[place(image, neuron, neurons)] != y[place(head, neuron, neurons)]) heads[image] = static_cast<Index>(image);
 }
 
+/// Images as rows, one after another: to(i) is image i, `neurons` values. A block of kSquare x 8 threads transposes
+/// squares of images and neurons in shared memory.
+constexpr unsigned kSquare = kWarp;
+__global__ void rows_kernel(const float* from, Index images, Index neurons, float* to) {
+  __shared__ float square[kSquare][kSquare + 1];
+  const std::size_t first_image = std::size_t{blockIdx.x} * kSquare;
+  for (Index first = blockIdx.y * kSquare; first < neurons; first += gridDim.y * kSquare) {
+    for (Index i = threadIdx.y; i < kSquare && first + i < neurons; i += blockDim.y)
+      square[i][threadIdx.x] = from[place(first_image + threadIdx.x, first + i, neurons)];
+    __syncthreads();
+    for (Index i = threadIdx.y; i < kSquare && first_image + i < images; i += blockDim.y)
+      if (first + threadIdx.x < neurons) to[(first_image + i) * neurons + first + threadIdx.x] = square[threadIdx.x][i];
+    __syncthreads();
+  }
+}
+
 /// to(i) = from(kept[i]), and zeros up to the end of the last tile.
 __global__ void gather_kernel(const float* from, const Index* kept, Index count, Index neurons, float* to) {
   const std::size_t image = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;

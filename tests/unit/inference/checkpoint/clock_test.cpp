@@ -55,7 +55,7 @@ TEST_F(CheckpointClockTest, TheIntervalIsAtLeastTwentyTimesWhatWritingTakes) {
 TEST_F(CheckpointClockTest, ACheckpointIsFollowedByTheNextWithinTheTimeThatItStates) {
   CheckpointClock clock = this->clock(10);
   for (const double writing : {2.0, 1.0, 0.1, 0.1}) {
-    const double stated = clock.next_within() - clock.writing();
+    const double stated = clock.begin_writing().every;
     clock.written(writing);
     clock.go_on();
     EXPECT_EQ(clock.due_in(), stated) << writing;
@@ -76,7 +76,8 @@ TEST_F(CheckpointClockTest, ARunEndsWhileThereIsTimeForALayerAndACheckpoint) {
   clock.written(2);
   clock.go_on();  // the 2 seconds are no layer's
   EXPECT_EQ(clock.due_in(), 30);
-  EXPECT_EQ(clock.next_within(), 40 + 5 + 2);
+  EXPECT_EQ(clock.begin_writing().next_within, 40 + 5 + 2);
+  clock.written(2);
   now_ += 5;
   clock.due_in();
   now_ = 1092;
@@ -97,6 +98,17 @@ TEST_F(CheckpointClockTest, TheEndIsDueWhereTheTimeLeftIsWhatItTakes) {
   now_ += 69.5;
   clock.due_in();
   EXPECT_TRUE(clock.ends());
+}
+
+TEST_F(CheckpointClockTest, WhileACheckpointIsWrittenTheEndIsDueInTimeForItAndTheLast) {
+  CheckpointClock clock = this->clock(CheckpointClock::kNever, 100);
+  clock.begin_writing();
+  clock.go_on();
+  EXPECT_EQ(clock.due_in(), 100 - 2 * 1);
+  now_ += 12;
+  EXPECT_EQ(clock.due_in(), 100 - 12 - 12 - 2 * 12) << "it has taken 12 seconds so far";
+  clock.written(12);
+  EXPECT_EQ(clock.due_in(), 100 - 12 - 12 - 12);
 }
 
 TEST_F(CheckpointClockTest, ALimitedTimeHasACheckpointInItsMiddle) {

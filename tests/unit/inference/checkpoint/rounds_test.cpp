@@ -7,6 +7,7 @@
 #include <atomic>
 #include <filesystem>
 #include <fstream>
+#include <future>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -36,6 +37,11 @@ CheckpointClock due_clock(std::function<bool()> stop = {}) {
   return {{.every = 1, .stop = std::move(stop)}, [now = 0.0]() mutable { return now += 1e6; }};
 }
 
+const CheckpointRounds::Keep kNothingToKeep = [](const auto&) {
+  ADD_FAILURE();
+  return CheckpointRounds::Rest();
+};
+
 /// The outcome of one round for three ranks, of which each does `act`.
 std::vector<After> round_of(const std::function<After(Communicator&, CheckpointClock&)>& act) {
   std::vector<After> after(3);
@@ -50,7 +56,7 @@ std::vector<After> round_of(const std::function<After(Communicator&, CheckpointC
 TEST(CheckpointRounds, ARankThatStopsStopsAllOfThem) {
   const auto after = round_of([](Communicator& ranks, CheckpointClock& clock) {
     clock.due_in();
-    return CheckpointRounds(ranks, clock).enter(ranks.place().rank == 2, [] { ADD_FAILURE(); });
+    return CheckpointRounds(ranks, clock).enter(ranks.place().rank == 2, kNothingToKeep);
   });
   EXPECT_EQ(after, std::vector(3, After::stopped));
 }
@@ -58,7 +64,7 @@ TEST(CheckpointRounds, ARankThatStopsStopsAllOfThem) {
 TEST(CheckpointRounds, WhereAllAreDoneNothingIsWritten) {
   const auto after = round_of([](Communicator& ranks, CheckpointClock& clock) {
     clock.due_in();
-    return CheckpointRounds(ranks, clock).enter(true, [] { ADD_FAILURE(); });
+    return CheckpointRounds(ranks, clock).enter(true, kNothingToKeep);
   });
   EXPECT_EQ(after, std::vector(3, After::done));
 }
@@ -67,7 +73,10 @@ TEST(CheckpointRounds, WhereWorkIsLeftAllWriteAndHaveTheIntervalOfTheRoot) {
   std::atomic<int> kept = 0;
   const auto after = round_of([&](Communicator& ranks, CheckpointClock& clock) {
     clock.adopt(0, ranks.is_root() ? 1 : 77);
-    const After result = CheckpointRounds(ranks, clock).enter(ranks.place().rank == 2, [&] { ++kept; });
+    const After result = CheckpointRounds(ranks, clock).enter(ranks.place().rank == 2, [&](const auto&) {
+      ++kept;
+      return CheckpointRounds::Rest();
+    });
     EXPECT_LT(clock.every(), 77);
     return result;
   });
@@ -81,7 +90,7 @@ TEST(CheckpointRounds, ARankWhoseWorkFailsEndsTheOthersRounds) {
     CheckpointRounds rounds(ranks, clock);
     try {
       if (ranks.place().rank == 2) throw DataError("broken");
-      rounds.enter(false, [] { ADD_FAILURE(); });
+      rounds.enter(false, kNothingToKeep);
     } catch (const DataError&) {
       EXPECT_TRUE(rounds.open());
       rounds.fail();
@@ -92,6 +101,71 @@ TEST(CheckpointRounds, ARankWhoseWorkFailsEndsTheOthersRounds) {
     }
   };
   for (const auto& thrown : testing::on_ranks(3, work)) EXPECT_NE(thrown, nullptr);
+}
+
+TEST(CheckpointRounds, ACheckpointsRestIsDoneWhileTheRunGoesOn) {
+  std::atomic<int> written = 0;
+  const auto work = [&](Communicator& ranks) {
+    CheckpointClock clock = due_clock();
+    CheckpointRounds rounds(ranks, clock);
+    std::promise<void> layers_done;
+    const auto rest = [&, layers = layers_done.get_future().share()] {
+      layers.wait();
+      ranks.barrier();
+      ++written;
+    };
+    // Rank 1 has nothing to do beside its run.
+    const After after = rounds.enter(false, [&](const auto&) -> CheckpointRounds::Rest {
+      if (ranks.place().rank != 1) return rest;
+      layers_done.set_value();
+      rest();
+      return {};
+    });
+    EXPECT_EQ(after, After::go_on);
+    if (ranks.is_root()) {
+      EXPECT_EQ(written, 0) << "the root's layers are to come";
+    }
+    if (ranks.place().rank != 1) layers_done.set_value();
+    EXPECT_EQ(rounds.enter(true, kNothingToKeep), After::done);
+    EXPECT_EQ(written, 3);
+    EXPECT_GT(clock.writing(), 0);
+  };
+  for (const auto& thrown : testing::on_ranks(3, work)) EXPECT_EQ(thrown, nullptr);
+}
+
+TEST(CheckpointRounds, WhatFailsBesideTheRunEndsTheNextRound) {
+  const auto work = [&](Communicator& ranks) {
+    CheckpointClock clock = due_clock();
+    CheckpointRounds rounds(ranks, clock);
+    rounds.enter(false, [&](const auto&) -> CheckpointRounds::Rest { return [] { throw DataError("broken"); }; });
+    EXPECT_TRUE(rounds.open());
+    EXPECT_THROW(rounds.enter(true, kNothingToKeep), DataError);
+    EXPECT_FALSE(rounds.open());
+  };
+  for (const auto& thrown : testing::on_ranks(1, work)) EXPECT_EQ(thrown, nullptr);
+}
+
+TEST(CheckpointRounds, ARankThatFailsDoesItsPartOfWhatIsWritten) {
+  std::atomic<int> written = 0;
+  const auto work = [&](Communicator& ranks) {
+    CheckpointClock clock = due_clock();
+    CheckpointRounds rounds(ranks, clock);
+    rounds.enter(false, [&](const auto&) -> CheckpointRounds::Rest {
+      return [&] {
+        ranks.barrier();
+        ++written;
+      };
+    });
+    try {
+      if (ranks.place().rank == 2) throw DataError("broken");
+      rounds.enter(false, kNothingToKeep);
+    } catch (const DataError&) {
+      rounds.fail();
+    }
+  };
+  const auto thrown = testing::on_ranks(3, work);
+  for (const auto& one : thrown) EXPECT_THROW(std::rethrow_exception(one), RanksFailed);
+  EXPECT_EQ(written, 3);
 }
 
 /// A run that writes a checkpoint at each chance, all of which are kept.
@@ -110,7 +184,7 @@ class CheckpointsOfARun : public ::testing::TestWithParam<int> {
     CheckpointKeeper keeper(path_, Checkpoint(plan, Precision::fp32, image_digest(images_).value(), 100), {});
     const RunOrder order = order_for(find_variant("cpu_openmp"), Precision::fp32, plan, facts_of(images_));
     CheckpointClock clock = due_clock();
-    const Keeping keeping{clock, [&](RankedResult all, LeftWork& left) { copy(keeper, all, left); }};
+    const Keeping keeping{clock, [&](RankedResult all, LeftWork& left, const auto&) { copy(keeper, all, left); }};
     RunOptions options;
     options.engine.threads = 1;
     options.batch = 14;

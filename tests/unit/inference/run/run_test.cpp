@@ -8,10 +8,12 @@
 
 #include "core/system/stopwatch.hpp"
 #include "core/threads/parallel.hpp"
+#include "core/types/counted_csr.hpp"
 #include "engines/devices.hpp"
 #include "inference/run/largest_batch.hpp"
 #include "spdnn/error.hpp"
 #include "support/battery.hpp"
+#include "support/equal.hpp"
 #include "support/recording_engine.hpp"
 
 namespace spdnn {
@@ -143,8 +145,8 @@ class EndAt final : public Interruption {
  public:
   explicit EndAt(int question) : question_(question) {}
   double due_in() override { return ++asked_ >= question_ ? 0 : 1e9; }
-  bool interrupt(const RunResult& so_far) override {
-    left_ = so_far.unfinished->layer;
+  bool interrupt(InterruptedRun& run) override {
+    left_ = run.result().unfinished->layer;
     return false;
   }
   Index left() const { return left_; }
@@ -182,7 +184,8 @@ TEST(Run, WhereLayersTakeLittleAnInterruptionIsNoticedSomeDozenTimesABatch) {
 class Often final : public Interruption {
  public:
   double due_in() override { return 0; }
-  bool interrupt(const RunResult& so_far) override {
+  bool interrupt(InterruptedRun& run) override {
+    const RunResult so_far = run.result();
     seen.emplace_back(so_far.unfinished->first, so_far.unfinished->layer);
     categories.push_back(so_far.outcome.categories.size());
     begun.push_back(so_far.unfinished->begun.images());
@@ -194,6 +197,93 @@ class Often final : public Interruption {
   std::vector<Index> begun;
   double seconds = 0;
 };
+
+/// cpu_openmp as an engine on a device that has memory for copies.
+class CopyingEngine final : public InspectableEngine {
+ public:
+  explicit CopyingEngine(std::unique_ptr<Engine> engine)
+      : engine_(std::move(engine)), inspectable_(dynamic_cast<InspectableEngine&>(*engine_)) {}
+
+  void load(const ImageSet& images) override { engine_->load(images); }
+  void reset() override { engine_->reset(); }
+  Index advance(Index first, Index until) override { return engine_->advance(first, until); }
+  Outcome outcome() override { return engine_->outcome(); }
+  std::vector<double> activations() override { return inspectable_.activations(); }
+  std::unique_ptr<ActivationsCopy> copy_activations() override {
+    return std::make_unique<Copy>(*inspectable_.sparse_activations(CountedCsr::kUnlimited));
+  }
+
+  static Variant variant() {
+    Variant variant = find_variant("cpu_openmp");
+    variant.make = [](std::shared_ptr<const Plan> plan, const BatchInfo& batch,
+                      const EngineOptions& options) -> std::unique_ptr<Engine> {
+      return std::make_unique<CopyingEngine>(make_engine(find_variant("cpu_openmp"), std::move(plan), batch, options));
+    };
+    return variant;
+  }
+
+ private:
+  class Copy final : public ActivationsCopy {
+   public:
+    explicit Copy(CsrMatrix rows) : rows_(std::move(rows)) {}
+    CsrMatrix read(std::size_t most) const override {
+      if (rows_.bytes() > most) throw std::bad_alloc();
+      return rows_;
+    }
+
+   private:
+    CsrMatrix rows_;
+  };
+
+  std::unique_ptr<Engine> engine_;
+  InspectableEngine& inspectable_;
+};
+
+/// Interrupts a run at every chance, and asks for its results at once and later.
+class NowAndLater final : public Interruption {
+ public:
+  double due_in() override { return 0; }
+  bool interrupt(InterruptedRun& run) override {
+    now.push_back(run.result());
+    later.push_back(run.result_beside());
+    return true;
+  }
+  std::vector<RunResult> now;
+  std::vector<std::function<RunResult()>> later;
+};
+
+TEST(Run, AnInterruptedRunsResultFromCopiesIsThatOfTheMoment) {
+  testing::Rng rng(4);
+  const Plan plan = testing::unreduced_plan(testing::random_network(rng, 64, 4, 8, 0.0));
+  const ImageSet images = testing::bit_images(rng, 10, 64, 0.5);
+  RunOptions options = run_options(1, 6);
+  NowAndLater taken;
+  options.interruption = &taken;
+  const RunResult result = run(CopyingEngine::variant(), plan, images, options);
+  EXPECT_FALSE(result.unfinished);
+  ASSERT_EQ(taken.now.size(), 8U);
+  for (std::size_t i = 0; i < taken.now.size(); ++i) {
+    ASSERT_EQ(static_cast<bool>(taken.later[i]), i % 4 != 0) << "before the first layer there is nothing to copy";
+    if (!taken.later[i]) continue;
+    const RunResult later = taken.later[i]();
+    EXPECT_EQ(later.unfinished->first, taken.now[i].unfinished->first);
+    EXPECT_EQ(later.unfinished->layer, taken.now[i].unfinished->layer);
+    EXPECT_EQ(later.outcome.categories, taken.now[i].outcome.categories);
+    EXPECT_EQ(later.unfinished->begun.images(), i < 4 ? 6U : 4U);
+    testing::expect_equal(later.unfinished->begun.to_csr(), taken.now[i].unfinished->begun.to_csr());
+  }
+}
+
+TEST(Run, AnInterruptedRunsResultIsNoCopyWhereTheEngineMakesNone) {
+  testing::Rng rng(4);
+  const Plan plan = testing::unreduced_plan(testing::random_network(rng, 64, 4, 8, 0.0));
+  RunOptions options = run_options(1);
+  NowAndLater taken;
+  options.interruption = &taken;
+  run(find_variant("cpu_openmp"), plan, testing::bit_images(rng, 10, 64, 0.5), options);
+  ASSERT_EQ(taken.later.size(), 4U);
+  for (const auto& later : taken.later) EXPECT_FALSE(later);
+}
 
 TEST(Run, AnInterruptedRunGoesOnWithTheSameEngineAndResult) {
   testing::Rng rng(4);
