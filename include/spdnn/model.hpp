@@ -69,18 +69,12 @@ struct GlobalPool {
   Pool::Kind kind = Pool::Kind::average;
 };
 
-/// A function of each element.
+/// A function of each element: spdnn/activations.def has the formulas.
 struct Activation {
   enum class Kind {
-    relu,          ///< max(0, x)
-    clip,          ///< min(high, max(low, x)); relu6 is clip of 0, 6
-    leaky_relu,    ///< x < 0 ? alpha x : x
-    prelu,         ///< the same with an alpha per channel: `alphas`
-    sigmoid,       ///< 1 / (1 + exp(-x))
-    tanh,          ///< tanh(x)
-    hard_sigmoid,  ///< min(1, max(0, alpha x + beta))
-    hard_swish,    ///< x min(1, max(0, x / 6 + 1/2))
-    identity,
+#define SPDNN_ACTIVATION(kind, ...) kind,
+#include "spdnn/activations.def"
+#undef SPDNN_ACTIVATION
   };
   Kind kind = Kind::relu;
   float alpha = 0;
@@ -92,8 +86,20 @@ struct Activation {
 
 /// Of two values, element by element; axes of length 1 are repeated as needed (NumPy's broadcasting).
 struct Elementwise {
-  enum class Kind { add, subtract, multiply, divide };
+  enum class Kind { add, subtract, multiply, divide, maximum, minimum, power };
   Kind kind = Kind::add;
+};
+
+/// The product of the matrices in the last two axes of a and b; the axes before them are broadcast as by Elementwise.
+struct MatMul {
+  bool transposed = false;  ///< b has its last two axes exchanged
+};
+
+/// Over all elements of some axes, which keep the length 1.
+struct Reduce {
+  enum class Kind { sum, product, maximum, minimum };
+  Kind kind = Kind::sum;
+  std::vector<Index> axes;
 };
 
 /// Joins its inputs along an axis.

@@ -97,7 +97,7 @@ CommandForm generate_model_form() {
   OptionGroup group;
   group.options.add_options()                                                    //
       ("family", takes("vgg16|resnet50|mobilenet|densenet|vgg8|lenet5|random"),  //
-       "architecture; random: a node of every operation")                        //
+       "architecture; random: nodes of most operations")                         //
       ("sparsity", takes("SHARE", "0.9"),                                        //
        "share of zero weights, from 0 to below 1: for all layers except the first and depthwise ones, or a list by "
        "layer")                                                                                                //

@@ -4,7 +4,7 @@
 
 namespace spdnn {
 
-/// A small model with every operation in all its variants. The seed varies windows, channels and groups.
+/// A small model with most operations in all their variants. The seed varies windows, channels and groups.
 ValueId random_model(ModelMaker& maker, Index classes);
 
 }  // namespace spdnn

@@ -9,6 +9,9 @@
 
 namespace spdnn::program {
 
+/// One of the activations that a mathematical library has.
+float function_of_library(Activation::Kind kind, float alpha, float x);
+
 /// A function of one element; `alpha` is that of its channel.
 inline float activated(const Activation& activation, float alpha, float x) {
   switch (activation.kind) {
@@ -28,9 +31,10 @@ inline float activated(const Activation& activation, float alpha, float x) {
     case Activation::Kind::hard_swish:
       return x * std::min(1.F, std::max(0.F, x / 6 + 0.5F));
     case Activation::Kind::identity:
-      break;
+      return x;
+    default:
+      return function_of_library(activation.kind, alpha, x);
   }
-  return x;
 }
 
 /// Applies a step's fused nodes to its results, for kernels without a library: node by node, each rounded like a

@@ -4,6 +4,7 @@
 #include <array>
 #include <limits>
 
+#include "model/operations/functions.hpp"
 #include "model/operations/operations.hpp"
 #include "model/operations/requirements.hpp"
 
@@ -11,18 +12,7 @@ namespace spdnn::rules {
 
 namespace {
 
-/// The error of a library's exp or tanh, in units of kUnit of values near 1.
-constexpr double kFunction = 32 * kUnit;
-
 double hard_sigmoid(double alpha, double beta, double x) { return std::clamp(alpha * x + beta, 0.0, 1.0); }
-
-/// The value of a function that nowhere turns from rising to falling, and how far it is from those at the ends of where
-/// its argument may be.
-template <class Function>
-Point monotonic(const Function& function, double x, double e) {
-  const double value = function(x);
-  return {value, e == 0 ? 0 : std::max(std::abs(function(x + e) - value), std::abs(function(x - e) - value))};
-}
 
 /// NaN stays NaN in every function.
 Point activated(const Activation& activation, double alpha, double x, double e) {
@@ -57,16 +47,20 @@ Point activated(const Activation& activation, double alpha, double x, double e) 
       return {x * hard_sigmoid(1.0 / 6, 0.5, x), slope * e + gamma(8) * reach + 4 * kUnderflow};
     }
     case Activation::Kind::identity:
-      break;
+      return {x, e};
+    default:
+      return function_of_library(activation.kind, alpha, x, e);
   }
-  return {x, e};
 }
 
 }  // namespace
 
 std::string_view name(const Activation& activation) {
-  static constexpr std::array<std::string_view, 9> kNames{"relu", "clip",         "leaky relu", "prelu",   "sigmoid",
-                                                          "tanh", "hard sigmoid", "hard swish", "identity"};
+  static constexpr std::array kNames{
+#define SPDNN_ACTIVATION(kind, name, ...) std::string_view(name),
+#include "spdnn/activations.def"
+#undef SPDNN_ACTIVATION
+  };
   return kNames.at(static_cast<std::size_t>(activation.kind));
 }
 
@@ -121,9 +115,10 @@ Magnitude magnitude(const Activation& activation, const Operands& operands) {
       return {6 * (x + 3), x};
     case Activation::Kind::relu:
     case Activation::Kind::identity:
-      break;
+      return all_at_most(x);
+    default:
+      return magnitude_of_function(activation.kind, activation.alpha, x);
   }
-  return all_at_most(x);
 }
 
 std::string_view name(const Softmax& /*operation*/) { return "softmax"; }

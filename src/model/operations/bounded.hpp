@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <cstddef>
+#include <limits>
 #include <vector>
 
 #include "core/threads/parallel.hpp"
@@ -24,6 +25,11 @@ namespace rules {
 inline constexpr double kUnit = 0x1p-24;
 /// The error of an fp32 operation if subnormals are flushed to zero.
 inline constexpr double kUnderflow = 0x1p-126;
+
+/// No bound at all.
+inline constexpr double kUnbounded = std::numeric_limits<double>::infinity();
+/// The error of a library's exp, tanh, pow and the like, relative to the result: some units in the last place.
+inline constexpr double kFunction = 32 * kUnit;
 
 /// The relative error of n roundings together; infinite if n is too large for a bound.
 inline double gamma(double n) { return n * kUnit < 1 ? n * kUnit / (1 - n * kUnit) : INFINITY; }

@@ -4,6 +4,7 @@
 #include <array>
 #include <limits>
 
+#include "model/operations/broadcast.hpp"
 #include "model/operations/operations.hpp"
 #include "model/operations/requirements.hpp"
 
@@ -11,25 +12,26 @@ namespace spdnn::rules {
 
 namespace {
 
-/// The stride of each axis of `shape` in `part`, which is broadcast along axes of length 1.
-std::vector<std::size_t> repeated_strides(const Shape& part, const Shape& shape) {
-  std::vector<std::size_t> strides(shape.size(), 0);
-  std::size_t stride = 1;
-  for (std::size_t axis = part.size(); axis-- > 0;) {
-    if (part[axis] != 1) strides[shape.size() - part.size() + axis] = stride;
-    stride *= static_cast<std::size_t>(part[axis]);
-  }
-  return strides;
+/// NaN stays NaN.
+Point larger(const Point& a, const Point& b) {
+  const double value = std::isnan(a.value) || a.value > b.value ? a.value : b.value;
+  return {value, std::max({a.value + a.bound - value, b.value + b.bound - value, 0.0})};
 }
 
-std::size_t place_of(std::size_t element, const Shape& shape, const std::vector<std::size_t>& strides) {
-  std::size_t place = 0;
-  for (std::size_t axis = shape.size(); axis-- > 0;) {
-    const auto extent = static_cast<std::size_t>(shape[axis]);
-    place += element % extent * strides[axis];
-    element /= extent;
-  }
-  return place;
+/// The extremes over a rectangle of arguments lie in its corners, or at bases of 0 and 1, as long as bases are positive
+/// or the exponent is an exact whole number.
+Point power(const Point& a, const Point& b) {
+  const double value = std::pow(a.value, b.value);
+  const double low = a.value - a.bound;
+  const double high = a.value + a.bound;
+  const bool whole = b.bound == 0 && b.value == std::trunc(b.value);
+  const bool pole = low <= 0 && high >= 0 && b.value - b.bound < 0;
+  if (std::isnan(value) || pole || (low < 0 && !whole)) return {value, kUnbounded};
+  double spread = 0;
+  for (const double exponent : {b.value - b.bound, b.value + b.bound})
+    for (const double base : {low, high, std::clamp(0.0, low, high), std::clamp(1.0, low, high)})
+      spread = std::max(spread, std::abs(std::pow(base, exponent) - value));
+  return {value, spread + kFunction * (std::abs(value) + spread) + 2 * kUnderflow};
 }
 
 Point combined(Elementwise::Kind kind, Point a, Point b, double terms) {
@@ -47,12 +49,20 @@ Point combined(Elementwise::Kind kind, Point a, Point b, double terms) {
       const double spread = a.bound * std::abs(b.value) + b.bound * std::abs(a.value) + a.bound * b.bound;
       return {value, spread + gamma(2) * (std::abs(value) + spread) + 2 * kUnderflow};
     }
+    case Elementwise::Kind::maximum:
+      return larger(a, b);
+    case Elementwise::Kind::minimum: {
+      const Point least = larger({-a.value, a.bound}, {-b.value, b.bound});
+      return {-least.value, least.bound};
+    }
+    case Elementwise::Kind::power:
+      return power(a, b);
     case Elementwise::Kind::divide:
       break;
   }
   const double value = a.value / b.value;
   const double room = std::abs(b.value) - b.bound;
-  if (!(room > 0)) return {value, std::numeric_limits<double>::infinity()};
+  if (!(room > 0)) return {value, kUnbounded};
   const double spread = (a.bound + std::abs(value) * b.bound) / room;
   return {value, spread + gamma(3) * (std::abs(value) + spread) + 2 * kUnderflow};
 }
@@ -118,7 +128,8 @@ Magnitude magnitude(const BatchNorm& norm, const Operands& operands) {
 }
 
 std::string_view name(const Elementwise& elementwise) {
-  static constexpr std::array<std::string_view, 4> kNames{"add", "subtract", "multiply", "divide"};
+  static constexpr std::array<std::string_view, 7> kNames{"add",     "subtract", "multiply", "divide",
+                                                          "maximum", "minimum",  "power"};
   return kNames.at(static_cast<std::size_t>(elementwise.kind));
 }
 
@@ -126,20 +137,7 @@ void check(const Elementwise& /*operation*/) {}
 
 Shape shape(const Elementwise& /*operation*/, const std::vector<Shape>& inputs) {
   require_inputs(inputs, 2);
-  const auto mismatch = [&] { refuse(shape_text(inputs[0]) + " and " + shape_text(inputs[1]) + " do not fit"); };
-  const bool first_is_longer = inputs[0].size() >= inputs[1].size();
-  Shape shape = inputs[first_is_longer ? 0 : 1];
-  const Shape& other = inputs[first_is_longer ? 1 : 0];
-  const std::size_t ahead = shape.size() - other.size();
-  if (ahead > 0 && has_batch(other)) mismatch();
-  for (std::size_t axis = 0; axis < other.size(); ++axis) {
-    Extent& extent = shape[ahead + axis];
-    if (extent == 1)
-      extent = other[axis];
-    else if (other[axis] != extent && other[axis] != 1)
-      mismatch();
-  }
-  return shape;
+  return broadcast(inputs[0], inputs[1], inputs);
 }
 
 void evaluate(const Elementwise& elementwise, const std::vector<const Bounded*>& inputs, Bounded& y) {
@@ -167,11 +165,16 @@ Magnitude magnitude(const Elementwise& elementwise, const Operands& operands) {
     case Elementwise::Kind::multiply:
       return all_at_most(
           operands.largest[0] == 0 || operands.largest[1] == 0 ? 0 : operands.largest[0] * operands.largest[1]);
+    case Elementwise::Kind::maximum:
+    case Elementwise::Kind::minimum:
+      return all_at_most(std::max(operands.largest[0], operands.largest[1]));
+    case Elementwise::Kind::power:
+      return {std::max(operands.largest[0], operands.largest[1]), kUnbounded};
     case Elementwise::Kind::divide:
       break;
   }
   const double divisor = smallest_of(*operands.values[1]);
-  return {operands.largest[0], divisor == 0 ? std::numeric_limits<double>::infinity() : operands.largest[0] / divisor};
+  return {operands.largest[0], divisor == 0 ? kUnbounded : operands.largest[0] / divisor};
 }
 
 }  // namespace spdnn::rules

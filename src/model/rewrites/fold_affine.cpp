@@ -38,6 +38,7 @@ std::vector<float> by_channel(const Value& value, const Shape& shape) {
   return numbers;
 }
 
+/// Of the kinds that is_affine() names.
 Affine affine_of(Elementwise::Kind kind, double number, bool first) {
   switch (kind) {
     case Elementwise::Kind::add:
@@ -46,10 +47,15 @@ Affine affine_of(Elementwise::Kind kind, double number, bool first) {
       return {.factor = first ? -1.0 : 1.0, .shift = first ? number : -number};
     case Elementwise::Kind::multiply:
       return {.factor = number};
-    case Elementwise::Kind::divide:
-      break;
+    default:
+      return {.factor = 1 / number};
   }
-  return {.factor = 1 / number};
+}
+
+/// Whether the function of the value is affine if the other input is a constant, which is the first one or the second.
+bool is_affine(Elementwise::Kind kind, bool first) {
+  using Kind = Elementwise::Kind;
+  return kind == Kind::add || kind == Kind::subtract || kind == Kind::multiply || (kind == Kind::divide && !first);
 }
 
 /// The node's affine map by channel; empty if it is not affine.
@@ -62,7 +68,7 @@ std::vector<Affine> affine_of(const Model& model, const Node& node, ValueId x) {
                           norm->shift[k]});
   } else if (const auto* const both = std::get_if<Elementwise>(&node.operation)) {
     const bool first = node.inputs[1] == x;  // the constant is the first input
-    if (model.values[node.output].shape != shape || (first && both->kind == Elementwise::Kind::divide)) return {};
+    if (model.values[node.output].shape != shape || !is_affine(both->kind, first)) return {};
     const std::vector<float> numbers = by_channel(model.values[node.inputs[first ? 0 : 1]], shape);
     for (const float number : numbers) channels.push_back(affine_of(both->kind, number, first));
   }

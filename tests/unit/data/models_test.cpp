@@ -138,7 +138,8 @@ TEST(ModelFamilies, SeedsChooseWhatIsMadeWhateverTheNumberOfThreads) {
   EXPECT_EQ(hash_of(text_of({.family = "lenet5"})), 2527999834373592463U);
 }
 
-TEST(ModelFamilies, RandomHasEveryOperation) {
+/// Those of a convolutional network, without functions that few have.
+TEST(ModelFamilies, RandomHasManyOperations) {
   std::set<std::size_t> operations;
   std::set<Activation::Kind> activations;
   std::set<Elementwise::Kind> elementwise;
@@ -148,7 +149,7 @@ TEST(ModelFamilies, RandomHasEveryOperation) {
     if (const auto* one = std::get_if<Activation>(&node.operation)) activations.insert(one->kind);
     if (const auto* one = std::get_if<Elementwise>(&node.operation)) elementwise.insert(one->kind);
   }
-  EXPECT_EQ(operations.size(), std::variant_size_v<Operation>);
+  EXPECT_EQ(operations.size(), std::variant_size_v<Operation> - 2);
   EXPECT_EQ(activations.size(), 9U);
   EXPECT_EQ(elementwise.size(), 4U);
 }

@@ -121,6 +121,12 @@ std::vector<ModelCase> operations_battery() {
     add("activation_" + number, testing::make_activation(kind, 0.3F, 0.4F));
     add("activation_rows_" + number, testing::make_activation(kind, 0.3F, 0.4F), {kBatchExtent, 13});
   }
+  for (const Kind kind :
+       {Kind::elu, Kind::softplus, Kind::exp, Kind::abs, Kind::sign, Kind::floor, Kind::ceil, Kind::round, Kind::erf,
+        Kind::sin, Kind::cos, Kind::tan, Kind::atan, Kind::sinh, Kind::cosh, Kind::asinh})
+    add("function_" + std::to_string(static_cast<int>(kind)), testing::make_activation(kind, 0.3F));
+  for (const auto kind : {Reduce::Kind::sum, Reduce::Kind::product, Reduce::Kind::maximum, Reduce::Kind::minimum})
+    for (const auto& axes : {std::vector<Index>{1}, {2, 3}, {1, 3}, {1, 2, 3}}) add("reduce", Reduce{kind, axes});
   add("clip", testing::make_clip(-0.25F, 0.5F));
   Activation prelu = testing::make_activation(Kind::prelu);
   prelu.alphas = testing::random_values(rng, 7, -1, 1);
@@ -179,7 +185,8 @@ std::vector<ModelCase> joins_battery() {
     return builder.add(testing::random_convolution(rng, 5, 24, testing::same_window(1, 3), 0.4), {x});
   };
   using Both = Elementwise;
-  for (const Both::Kind kind : {Both::Kind::add, Both::Kind::subtract, Both::Kind::multiply}) {
+  for (const Both::Kind kind :
+       {Both::Kind::add, Both::Kind::subtract, Both::Kind::multiply, Both::Kind::maximum, Both::Kind::minimum}) {
     const std::string number = std::to_string(static_cast<int>(kind));
     add("both_" + number, [&](auto& builder, ValueId x, ValueId a) -> std::vector<ValueId> {
       const ValueId sum = builder.add(Both{kind}, {a, convolve(builder, x)});
@@ -203,6 +210,27 @@ std::vector<ModelCase> joins_battery() {
     Tensor divisors = testing::make_tensor({24, 1, 1}, testing::random_values(rng, 24, 1, 2));
     return {builder.add(Both{Both::Kind::divide}, {a, builder.constant(divisors)})};
   });
+  // Functions that are not defined everywhere, on numbers between 0 and 1, or 1 and 2.
+  using Kind = Activation::Kind;
+  for (const Kind kind : {Kind::log, Kind::sqrt, Kind::asin, Kind::acos, Kind::atanh, Kind::acosh})
+    add("function_within_" + std::to_string(static_cast<int>(kind)),
+        [&](auto& builder, ValueId, ValueId a) -> std::vector<ValueId> {
+          ValueId inside = builder.add(testing::make_activation(Kind::sigmoid), {a});
+          if (kind == Kind::acosh)
+            inside = builder.add(Both{}, {inside, builder.constant(testing::make_tensor({}, {1}))});
+          return {inside, builder.add(testing::make_activation(kind), {inside})};
+        });
+  add("power", [&](auto& builder, ValueId, ValueId a) -> std::vector<ValueId> {
+    const ValueId positive = builder.add(testing::make_activation(Activation::Kind::softplus), {a});
+    const Tensor exponents = testing::make_tensor({24, 1, 1}, testing::random_values(rng, 24, -2, 2));
+    return {builder.add(Both{Both::Kind::power}, {positive, builder.constant(exponents)})};
+  });
+  for (const bool transposed : {false, true})
+    add("matrices_" + std::to_string(transposed), [&](auto& builder, ValueId, ValueId a) -> std::vector<ValueId> {
+      const Shape right = transposed ? Shape{24, 3, 7} : Shape{24, 7, 3};
+      return {builder.add(MatMul{transposed}, {a, builder.constant(testing::random_tensor(rng, right))}),
+              builder.add(MatMul{true}, {a, a})};
+    });
   add("shortcut_read_again", [&](auto& builder, ValueId x, ValueId a) -> std::vector<ValueId> {
     const ValueId b = convolve(builder, x);
     const ValueId sum = builder.add(Both{}, {b, a});

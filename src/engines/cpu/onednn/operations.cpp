@@ -52,9 +52,16 @@ algorithm algorithm_of(Elementwise::Kind kind) {
       return algorithm::binary_sub;
     case Elementwise::Kind::multiply:
       return algorithm::binary_mul;
-    default:
+    case Elementwise::Kind::divide:
       return algorithm::binary_div;
+    case Elementwise::Kind::maximum:
+      return algorithm::binary_max;
+    case Elementwise::Kind::minimum:
+      return algorithm::binary_min;
+    case Elementwise::Kind::power:
+      break;
   }
+  return algorithm::undef;
 }
 
 bool copies_whole_numbers(const Resize& resize, const Dims& source, const Dims& destination) {
@@ -181,6 +188,7 @@ std::vector<Offer> binary(const Request& request) {
   const bool one_number = elements(request.inputs[1].shape) == 1;
   if (dims_of(request.inputs[0].shape) != to || (dims_of(request.inputs[1].shape) != to && !one_number))
     return {{.why_not = "oneDNN is asked for values of one shape alone"}};
+  if (algorithm_of(both->kind) == algorithm::undef) return {{.why_not = "oneDNN has no such function"}};
   const Layout layout = as_made(request);
   const Desc first = desc_as_made(request);
   const Desc second = one_number ? plain_desc(Dims(to.size(), 1)) : desc_of(request.inputs[1].shape, layout);

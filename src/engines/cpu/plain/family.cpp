@@ -65,6 +65,8 @@ program::FamilyKernels kernels_plain(Precision /*precision*/) {
                                                {"plain_channel_factors", plain::channel_factors},
                                                {"plain_elementwise", plain::elementwise},
                                                {"plain_softmax", plain::softmax},
+                                               {"plain_matrix_product", plain::matrix_product},
+                                               {"plain_reduction", plain::reduction},
                                                {"plain_pool", plain::pool},
                                                {"plain_global_pool", plain::global_pool},
                                                {"plain_concat", plain::concat},

@@ -25,6 +25,8 @@ std::vector<Offer> batch_norm(const Request& request);
 std::vector<Offer> elementwise(const Request& request);
 std::vector<Offer> channel_factors(const Request& request);
 std::vector<Offer> softmax(const Request& request);
+std::vector<Offer> matrix_product(const Request& request);  // products.cpp
+std::vector<Offer> reduction(const Request& request);
 std::vector<Offer> pool(const Request& request);  // places.cpp
 std::vector<Offer> global_pool(const Request& request);
 std::vector<Offer> concat(const Request& request);

@@ -68,6 +68,12 @@ void with_operation(Elementwise::Kind kind, const Work& work) {
       return work([](float a, float b) { return a * b; });
     case Elementwise::Kind::divide:
       return work([](float a, float b) { return a / b; });
+    case Elementwise::Kind::maximum:
+      return work([](float a, float b) { return std::isnan(a) || a > b ? a : b; });
+    case Elementwise::Kind::minimum:
+      return work([](float a, float b) { return std::isnan(a) || a < b ? a : b; });
+    case Elementwise::Kind::power:
+      return work([](float a, float b) { return std::pow(a, b); });
   }
 }
 

@@ -16,4 +16,17 @@ inline constexpr std::array<std::string_view, 2> kResizeKinds{"nearest", "linear
 inline constexpr std::array<std::string_view, 3> kResizePlaces{"half_pixel", "align_corners", "asymmetric"};
 inline constexpr std::array<std::string_view, 4> kResizeRoundings{"half_down", "half_up", "down", "up"};
 
+// The ops of Elementwise's and Reduce's kinds, in their order.
+inline constexpr std::array<std::string_view, 7> kElementwiseOps{"add",     "subtract", "multiply", "divide",
+                                                                 "maximum", "minimum",  "power"};
+inline constexpr std::array<std::string_view, 4> kReduceOps{"reduce_sum", "reduce_product", "reduce_maximum",
+                                                            "reduce_minimum"};
+
+/// The op of each kind of Activation, in their order.
+inline constexpr std::array kActivationOps{
+#define SPDNN_ACTIVATION(kind, name, op, onnx) std::string_view(op),
+#include "spdnn/activations.def"
+#undef SPDNN_ACTIVATION
+};
+
 }  // namespace spdnn

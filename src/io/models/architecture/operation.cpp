@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <limits>
 
@@ -34,9 +35,9 @@ Operation flatten(const ArchitectureNode& node, const Shape& input) {
   return Reshape{{input[0], static_cast<Extent>(*count)}};
 }
 
-Operation transposition(ArchitectureNode& node) {
-  Transpose made;
-  for (const Extent axis : node.extents("order")) made.order.push_back(static_cast<Index>(axis));
+std::vector<Index> indices(ArchitectureNode& node, const char* field) {
+  std::vector<Index> made;
+  for (const Extent axis : node.extents(field)) made.push_back(static_cast<Index>(axis));
   return made;
 }
 
@@ -54,23 +55,28 @@ Operation resize(ArchitectureNode& node) {
   return made;
 }
 
+/// The kind whose op that is.
+template <class KindOfOps, std::size_t count>
+std::optional<KindOfOps> index_of(const std::array<std::string_view, count>& ops, std::string_view op) {
+  const auto found = std::find(ops.begin(), ops.end(), op);
+  if (found == ops.end()) return std::nullopt;
+  return static_cast<KindOfOps>(found - ops.begin());
+}
+
 std::optional<Operation> activation_of(ArchitectureNode& node) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   constexpr float kHighOfRelu6 = 6;
   const std::string& op = node.op();
-  if (op == "relu") return Activation{};
   if (op == "relu6") return Activation{.kind = Kind::clip, .high = kHighOfRelu6};
-  if (op == "clip")
+  const auto kind = index_of<Kind>(kActivationOps, op);
+  if (!kind || kind == Kind::prelu) return std::nullopt;  // prelu has slopes
+  if (kind == Kind::clip)
     return Activation{
         .kind = Kind::clip, .low = node.number("low", -kInfinity), .high = node.number("high", kInfinity)};
-  if (op == "leaky_relu") return Activation{.kind = Kind::leaky_relu, .alpha = node.number("alpha")};
-  if (op == "sigmoid") return Activation{.kind = Kind::sigmoid};
-  if (op == "tanh") return Activation{.kind = Kind::tanh};
-  if (op == "hard_sigmoid")
-    return Activation{.kind = Kind::hard_sigmoid, .alpha = node.number("alpha"), .beta = node.number("beta")};
-  if (op == "hard_swish") return Activation{.kind = Kind::hard_swish};
-  if (op == "identity") return Activation{.kind = Kind::identity};
-  return std::nullopt;
+  Activation made{.kind = *kind};
+  if (kind == Kind::leaky_relu || kind == Kind::hard_sigmoid || kind == Kind::elu) made.alpha = node.number("alpha");
+  if (kind == Kind::hard_sigmoid) made.beta = node.number("beta");
+  return made;
 }
 
 }  // namespace
@@ -87,20 +93,18 @@ void read_padding(ArchitectureNode& node, Index dims, Window& window) {
 }
 
 std::optional<Operation> weightless_operation(ArchitectureNode& node, const std::vector<Shape>& inputs) {
-  using Of = Elementwise::Kind;
   const std::string& op = node.op();
   if (op == "maxpool" || (op == "avgpool" && node.has("kernel"))) return pool(node, inputs[0]);
   if (op == "avgpool") return GlobalPool{Pool::Kind::average};
   if (op == "globalmax") return GlobalPool{Pool::Kind::max};
-  if (op == "add") return Elementwise{Of::add};
-  if (op == "subtract") return Elementwise{Of::subtract};
-  if (op == "multiply") return Elementwise{Of::multiply};
-  if (op == "divide") return Elementwise{Of::divide};
+  if (const auto kind = index_of<Elementwise::Kind>(kElementwiseOps, op)) return Elementwise{*kind};
+  if (const auto kind = index_of<Reduce::Kind>(kReduceOps, op)) return Reduce{*kind, indices(node, "axes")};
+  if (op == "matmul") return MatMul{node.truth("transposed", false)};
   if (op == "concat") return Concat{node.count("axis", 0, 1)};
   if (op == "softmax") return Softmax{node.count("axis", 0, 1)};
   if (op == "flatten") return flatten(node, inputs[0]);
   if (op == "reshape") return Reshape{node.extents("shape", true)};
-  if (op == "transpose") return transposition(node);
+  if (op == "transpose") return Transpose{indices(node, "order")};
   if (op == "pad") return pad(node);
   if (op == "resize") return resize(node);
   return activation_of(node);

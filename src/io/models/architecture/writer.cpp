@@ -64,21 +64,26 @@ class NodeWriter {
   void operator()(const GlobalPool& pool) { json_["op"] = pool.kind == Pool::Kind::max ? "globalmax" : "avgpool"; }
   void operator()(const Activation& activation) {
     using Of = Activation::Kind;
-    static constexpr std::array<const char*, 9> kOps{"relu", "clip",         "leaky_relu", "prelu",   "sigmoid",
-                                                     "tanh", "hard_sigmoid", "hard_swish", "identity"};
     const Of kind = activation.kind;
-    json_["op"] = kOps.at(static_cast<std::size_t>(kind));
+    json_["op"] = kActivationOps.at(static_cast<std::size_t>(kind));
     if (kind == Of::clip && std::isfinite(activation.low)) json_["low"] = activation.low;
     if (kind == Of::clip && std::isfinite(activation.high)) json_["high"] = activation.high;
-    if (kind == Of::leaky_relu || kind == Of::hard_sigmoid) json_["alpha"] = activation.alpha;
+    if (kind == Of::leaky_relu || kind == Of::hard_sigmoid || kind == Of::elu) json_["alpha"] = activation.alpha;
     if (kind == Of::hard_sigmoid) json_["beta"] = activation.beta;
     if (kind != Of::prelu) return;
     json_["channels"] = activation.alphas.size();
     add(".weight", activation.alphas);
   }
   void operator()(const Elementwise& elementwise) {
-    static constexpr std::array<const char*, 4> kOps{"add", "subtract", "multiply", "divide"};
-    json_["op"] = kOps.at(static_cast<std::size_t>(elementwise.kind));
+    json_["op"] = kElementwiseOps.at(static_cast<std::size_t>(elementwise.kind));
+  }
+  void operator()(const MatMul& product) {
+    json_["op"] = "matmul";
+    json_["transposed"] = product.transposed;
+  }
+  void operator()(const Reduce& reduce) {
+    json_["op"] = kReduceOps.at(static_cast<std::size_t>(reduce.kind));
+    json_["axes"] = reduce.axes;
   }
   void operator()(const Concat& concat) {
     json_["op"] = "concat";

@@ -13,6 +13,7 @@
 #include "io/models/onnx/read/order.hpp"
 #include "io/models/onnx/read/reshaping.hpp"
 #include "io/models/refusals.hpp"
+#include "model/graph/remove_unread.hpp"
 #include "spdnn/error.hpp"
 
 namespace spdnn {
@@ -80,6 +81,21 @@ std::string open_axes_text(const onnx::TensorShapeProto& shape) {
                      fmt::join(open, ", "), fmt::join(all, " x "), open.size() == 1 ? "has" : "have");
 }
 
+bool stores_reals(int type) {
+  using onnx::TensorProto;
+  return type == TensorProto::FLOAT || type == TensorProto::FLOAT16 || type == TensorProto::BFLOAT16 ||
+         type == TensorProto::DOUBLE;
+}
+
+/// Integers that are read as fp32 numbers, by Cast and operators that move elements.
+bool stores_integers(int type) {
+  using onnx::TensorProto;
+  for (const int whole : {TensorProto::UINT8, TensorProto::INT8, TensorProto::UINT16, TensorProto::INT16,
+                          TensorProto::INT32, TensorProto::INT64})
+    if (type == whole) return true;
+  return false;
+}
+
 /// The shape of an input from the file, with open axes taken from `given`.
 Shape input_shape(const onnx::ValueInfoProto& input, const InputFile& file, const std::optional<Shape>& given) {
   const auto fail_input = [&](const std::string& problem) {
@@ -87,8 +103,8 @@ Shape input_shape(const onnx::ValueInfoProto& input, const InputFile& file, cons
   };
   if (!input.type().has_tensor_type()) fail_input("it is not a tensor");
   const onnx::TypeProto::Tensor& tensor = input.type().tensor_type();
-  if (tensor.elem_type() != onnx::TensorProto::FLOAT)
-    fail_input(fmt::format("its elements are {}, expected FLOAT", type_name(tensor.elem_type())));
+  if (!stores_reals(tensor.elem_type()) && !stores_integers(tensor.elem_type()))
+    fail_input(fmt::format("its elements are {}, expected numbers such as FLOAT", type_name(tensor.elem_type())));
   if (!tensor.has_shape()) fail_input("it has no shape");
   const auto& axes = tensor.shape().dim();
   if (static_cast<std::size_t>(axes.size()) > kMostAxes)
@@ -247,8 +263,11 @@ void read_given(Graph& graph, const onnx::GraphProto& proto, const InputFile& fi
   if (shape && inputs.size() != 1)
     throw UsageError("shape", fmt::format("a shape can be given only for a single input, and the model has {} inputs",
                                           inputs.size()));
-  for (const onnx::ValueInfoProto& input : proto.input())
-    if (inputs.contains(input.name())) graph.add_input(input.name(), input_shape(input, file, shape));
+  for (const onnx::ValueInfoProto& input : proto.input()) {
+    if (!inputs.contains(input.name())) continue;
+    const ValueId value = graph.add_input(input.name(), input_shape(input, file, shape));
+    if (stores_integers(input.type().tensor_type().elem_type())) graph.mark_whole(value);
+  }
 }
 
 }  // namespace
@@ -278,6 +297,7 @@ Model read_onnx(const InputFile& file, const std::optional<Shape>& shape) {
   nodes.throw_if_refused();
   if (proto.graph().output_size() == 0) fail(file, "the graph has no output");
   for (const onnx::ValueInfoProto& output : proto.graph().output()) graph.add_output(output.name());
+  remove_unread(graph.model());
   if (graph.model().inputs.empty()) fail(file, "the graph has no input that is not a constant");
   try {
     graph.model().validate();

@@ -24,9 +24,12 @@ namespace {
 namespace fs = std::filesystem;
 using onnx::TensorProto;
 
-/// Cases whose outputs are not those of the operator's text, nor of onnxruntime, which lists them as broken, too: there
-/// align_corners divides by the length before it is rounded down.
-const std::set<std::string> kDisputed{"test_resize_downsample_scales_linear_align_corners"};
+/// Cases whose outputs are not those of the operator's text, nor of onnxruntime, which lists the resizes as broken,
+/// too: there align_corners divides by the length before it is rounded down. The input of the cast is UINT16 in its
+/// file: the bits of the numbers.
+const std::set<std::string> kDisputed{"test_cast_BFLOAT16_to_FLOAT",
+                                      "test_resize_downsample_scales_cubic_align_corners",
+                                      "test_resize_downsample_scales_linear_align_corners"};
 
 const fs::path kData = "/usr/share/libonnx-testdata/data";
 
@@ -42,7 +45,13 @@ Tensor tensor_of(const TensorProto& proto) {
   Budget budget("net.onnx", proto.ByteSizeLong());
   const onnx_reader::Constant constant =
       onnx_reader::TensorReader("net.onnx", "", budget).read(proto, "input of the case");
-  return {constant.shape, std::get<0>(constant.values)};
+  if (!constant.integers()) return {constant.shape, std::get<0>(constant.values)};
+  return {constant.shape, std::vector<float>(constant.ints().begin(), constant.ints().end())};
+}
+
+bool is_floating(const TensorProto& tensor) {
+  return tensor.data_type() == TensorProto::FLOAT || tensor.data_type() == TensorProto::DOUBLE ||
+         tensor.data_type() == TensorProto::FLOAT16;
 }
 
 /// A model with one set of inputs and outputs.
@@ -70,13 +79,13 @@ struct NodeCase {
     return names;
   }
 
-  /// Makes inputs initializers with the values that the case has for them: those that are not of FLOAT, and, where
-  /// asked for, all but the first.
+  /// Makes inputs initializers with the values that the case has for them: those of integers, and, where asked for, all
+  /// others, but not the first.
   std::vector<Tensor> fix_inputs(bool all_but_first) {
     std::vector<Tensor> open;
     for (std::size_t i = 0; i < inputs.size(); ++i) {
-      if (i == 0 || (!all_but_first && inputs[i].data_type() == TensorProto::FLOAT)) {
-        if (inputs[i].data_type() == TensorProto::FLOAT) open.push_back(tensor_of(inputs[i]));
+      if (i == 0 || (!all_but_first && is_floating(inputs[i]))) {
+        open.push_back(tensor_of(inputs[i]));
         continue;
       }
       *model.mutable_graph()->add_initializer() = inputs[i];
@@ -106,6 +115,8 @@ class OnnxConformance : public ::testing::Test {
         const std::string wrong = mismatch(one, evaluate(model, inputs));
         EXPECT_EQ(wrong.empty(), !kDisputed.contains(folder.filename().string())) << folder << ": " << wrong;
         return {};
+      } catch (const UsageError& error) {
+        return fmt::format("net.onnx: input of the case: {}", error.what());
       } catch (const DataError& error) {
         reason = error.what();
       }
@@ -123,10 +134,11 @@ class OnnxConformance : public ::testing::Test {
         return fmt::format("{}, expected {}", shape_text(outputs[i].shape), shape_text(expected.shape));
       for (std::size_t k = 0; k < expected.values.size(); ++k) {
         // What is expected was computed in fp32 as well, by libraries with more roundings than ours, if any.
+        const double found = outputs[i].values[k];
+        if (found == expected.values[k] || (std::isnan(found) && std::isnan(expected.values[k]))) continue;
         const double allowed = outputs[i].bounds[k] + 2e-6 * std::abs(expected.values[k]);
-        if (!(std::abs(outputs[i].values[k] - expected.values[k]) <= allowed))
-          return fmt::format("element {} is {}, expected {}, up to {}", k, outputs[i].values[k], expected.values[k],
-                             allowed);
+        if (!(std::abs(found - expected.values[k]) <= allowed))
+          return fmt::format("element {} is {}, expected {}, up to {}", k, found, expected.values[k], allowed);
       }
     }
     return {};
@@ -177,8 +189,8 @@ TEST_F(OnnxConformance, CasesPassOrAreRefusedWithAReason) {
       folders.size(), all.passed, of_others, all.refused - of_others, refusals);
   // Of version 1.12, which Debian 12 has. A case that is passed over shows here.
   EXPECT_EQ(folders.size(), 1072U);
-  EXPECT_EQ(all.passed, 257);
-  EXPECT_EQ(of_others, 712);
+  EXPECT_EQ(all.passed, 572);
+  EXPECT_EQ(of_others, 408);
 }
 
 }  // namespace

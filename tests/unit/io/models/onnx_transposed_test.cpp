@@ -282,7 +282,7 @@ TEST(OnnxReduceMean, OfImagesIsTheGlobalPoolAndNeverOfTheBatch) {
   EXPECT_EQ(model.values[model.outputs[0]].shape, (Shape{kBatchExtent, 3, 1, 1}));
   EXPECT_EQ(std::get<Activation>(of({}, 1).read().nodes.at(0).operation).kind, Activation::Kind::identity);
   const std::string node = "net.onnx: node 'y' (ReduceMean): ";
-  EXPECT_EQ(refusal(of({}, 0)), node + "axes: the mean is over the batch axis; give the batch a fixed size");
+  EXPECT_EQ(refusal(of({}, 0)), node + "axes: the batch axis is among them; give the batch a fixed size");
   EXPECT_EQ(refusal(of({4}, 0)), node + "axes: axis 4 is outside the 4 axes");
 }
 

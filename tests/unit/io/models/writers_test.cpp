@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "data/model_families.hpp"
@@ -52,7 +54,10 @@ class WrittenModel : public ::testing::TestWithParam<std::string> {
     ASSERT_EQ(made.size(), right.size());
     for (std::size_t i = 0; i < right.size(); ++i) {
       EXPECT_EQ(made[i].shape, right[i].shape);
-      EXPECT_TRUE(made[i].values == right[i].values) << "output " << i + 1;
+      const bool same = std::equal(
+          made[i].values.begin(), made[i].values.end(), right[i].values.begin(), right[i].values.end(),
+          [](double found, double wanted) { return found == wanted || (std::isnan(found) && std::isnan(wanted)); });
+      EXPECT_TRUE(same) << "output " << i + 1;
     }
   }
   /// A model of one operation on an input of that shape.
@@ -102,6 +107,9 @@ TEST_P(WrittenModel, ActivationsAreKept) {
   const Shape shape{kBatchExtent, 3, 4, 5};
   for (const Kind kind : {Kind::relu, Kind::sigmoid, Kind::tanh, Kind::hard_swish, Kind::identity})
     expect_kept(make_activation(kind), shape);
+  for (int kind = static_cast<int>(Kind::softplus); kind <= static_cast<int>(Kind::atanh); ++kind)
+    expect_kept(make_activation(static_cast<Kind>(kind)), shape);
+  expect_kept(make_activation(Kind::elu, 0.7F), shape);
   expect_kept(make_activation(Kind::leaky_relu, 0.1F), shape);
   expect_kept(make_activation(Kind::hard_sigmoid, 1.F / 6, 0.5F), shape);
   expect_kept(make_clip(0, 6), shape);
@@ -127,6 +135,8 @@ TEST_P(WrittenModel, OtherOperationsAreKept) {
   expect_kept(testing::random_linear(rng, 5, 7, 0.4), shape);
   expect_kept(Linear{testing::random_weights(rng, 7, 5, 0.4), {}}, {2, 5});
   expect_kept(Softmax{3}, shape);
+  for (const auto kind : {Reduce::Kind::sum, Reduce::Kind::product, Reduce::Kind::maximum, Reduce::Kind::minimum})
+    expect_kept(Reduce{kind, {1, 3}}, shape);
   expect_kept(Reshape{{kBatchExtent, 90}}, shape);
   expect_kept(Reshape{{kBatchExtent, 5, 18}}, shape);
   expect_kept(Reshape{{kBatchExtent, 45}}, {2, 3, 6, 5});
@@ -157,7 +167,11 @@ TEST_P(WrittenModel, ConstantsAndOperationsOfTwoAreKept) {
   const ValueId difference = builder.add(Elementwise{Kind::subtract}, {by_channel, sum});
   const ValueId product = builder.add(Elementwise{Kind::multiply}, {difference, x});
   const ValueId quotient = builder.add(Elementwise{Kind::divide}, {product, scalar});
-  const ValueId joined = builder.add(Concat{2}, {quotient, x, sum});
+  const ValueId largest = builder.add(Elementwise{Kind::maximum}, {quotient, x});
+  const ValueId least = builder.add(Elementwise{Kind::minimum}, {largest, sum});
+  const ValueId power = builder.add(Elementwise{Kind::power}, {least, scalar});
+  const ValueId matrices = builder.add(MatMul{}, {power, x});
+  const ValueId joined = builder.add(Concat{2}, {quotient, x, matrices});
   const ValueId last = builder.add(Concat{1}, {joined, joined});
   static_cast<void>(last);
   expect_kept(builder.finish({joined}));

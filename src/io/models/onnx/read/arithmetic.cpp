@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "io/models/onnx/read/combined.hpp"
 #include "io/models/onnx/read/fold.hpp"
 #include "io/models/onnx/read/operators.hpp"
 #include "io/models/onnx/read/reshaping.hpp"
@@ -30,22 +31,10 @@ ValueId aligned_before_7(NodeReader& node, const Shape& first) {
   return node.add_constant({wide, constant->values});
 }
 
-void read_constants(NodeReader& node, Elementwise::Kind kind, const Constant& a, const Constant& b) {
-  if (a.integers() != b.integers()) node.fail("one input has integers, the other floating-point numbers");
-  const auto shape = broadcast(a.shape, b.shape);
-  const std::optional<Offset> count = shape ? elements(*shape) : std::nullopt;
-  if (!count || *count > std::numeric_limits<std::size_t>::max() / 16)
-    node.fail(fmt::format("the shapes {} and {} are not compatible", shape_text(a.shape), shape_text(b.shape)));
-  node.graph().budget().take(*count * 2 * sizeof(std::int64_t));
-  auto result = combined(kind, a, b, *shape);
-  if (!result) node.fail("integers cannot be computed: overflow, division by 0, or dependence on the number of images");
-  node.set_output(*std::move(result));
-}
-
 void read_elementwise(NodeReader& node, Elementwise::Kind kind) {
   const Constant* a = node.constant_or_null(0);
   const Constant* b = node.constant_or_null(1);
-  if (a != nullptr && b != nullptr && node.opset() >= 7) return read_constants(node, kind, *a, *b);
+  if (a != nullptr && b != nullptr && node.opset() >= 7) return node.set_output(combined_constants(node, kind, *a, *b));
   const Shape first = node.shape(0);
   if (first.size() < node.shape(1).size() && node.opset() < 7)
     node.fail("the second input has more axes than the first");
@@ -54,6 +43,18 @@ void read_elementwise(NodeReader& node, Elementwise::Kind kind) {
 }
 
 }  // namespace
+
+Constant combined_constants(NodeReader& node, Elementwise::Kind kind, const Constant& a, const Constant& b) {
+  if (a.integers() != b.integers()) node.fail("one input has integers, the other floating-point numbers");
+  const auto shape = broadcast(a.shape, b.shape);
+  const std::optional<Offset> count = shape ? elements(*shape) : std::nullopt;
+  if (!count || *count > std::numeric_limits<std::size_t>::max() / 16)
+    node.fail(fmt::format("the shapes {} and {} are not compatible", shape_text(a.shape), shape_text(b.shape)));
+  node.graph().budget().take(*count * 2 * sizeof(std::int64_t));
+  auto result = combined(kind, a, b, *shape);
+  if (!result) node.fail("integers cannot be computed: overflow, division by 0, or dependence on the number of images");
+  return *std::move(result);
+}
 
 void read_add(NodeReader& node) { read_elementwise(node, Elementwise::Kind::add); }
 void read_sub(NodeReader& node) { read_elementwise(node, Elementwise::Kind::subtract); }

@@ -1,4 +1,4 @@
-// Constant, operators on shapes, and parts of constants and of values: Cast, ConstantOfShape, Shape, Gather, Slice,
+// Constant, operators on shapes, and parts of constants and of values: ConstantOfShape, Range, Shape, Gather, Slice,
 // Split.
 
 #include <fmt/format.h>
@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <tuple>
 
 #include "io/models/onnx/read/fold.hpp"
 #include "io/models/onnx/read/operators.hpp"
@@ -16,8 +17,6 @@ namespace spdnn::onnx_reader {
 
 namespace {
 
-using onnx::TensorProto;
-
 Constant of_floats(std::vector<float> numbers, bool scalar) {
   const Shape shape = scalar ? Shape{} : Shape{static_cast<Extent>(numbers.size())};
   return {shape, Array<float>(std::move(numbers))};
@@ -26,36 +25,6 @@ Constant of_floats(std::vector<float> numbers, bool scalar) {
 Constant of_integers(std::vector<std::int64_t> numbers, bool scalar) {
   const Shape shape = scalar ? Shape{} : Shape{static_cast<Extent>(numbers.size())};
   return {shape, Array<std::int64_t>(std::move(numbers))};
-}
-
-bool is_floating(std::int64_t type) { return type == TensorProto::FLOAT || type == TensorProto::DOUBLE; }
-
-std::int64_t rounded_to_zero(NodeReader& node, float number) {
-  // The limit is below 2^63, so every integral fp32 number in range is a 64-bit integer.
-  if (!(std::abs(number) <= 4.6e18F)) node.fail_input(0, fmt::format("{} is not a 64-bit integer", number));
-  return static_cast<std::int64_t>(number);
-}
-
-Constant cast(NodeReader& node, const Constant& from, std::int64_t to) {
-  if (from.integers() == !is_floating(to) && to != TensorProto::INT32 && to != TensorProto::BOOL) return from;
-  node.graph().budget().take(from.size() * sizeof(std::int64_t));
-  if (is_floating(to)) {
-    const std::span<const std::int64_t> integers = node.ints(0);
-    return {from.shape, Array<float>(std::vector<float>(integers.begin(), integers.end()))};
-  }
-  std::vector<std::int64_t> integers(from.size());
-  for (std::size_t i = 0; i < integers.size(); ++i) {
-    std::int64_t& number = integers[i];
-    const bool truth = to == TensorProto::BOOL;
-    if (!from.integers()) {
-      number = truth ? from.floats()[i] != 0 : rounded_to_zero(node, from.floats()[i]);
-    } else {
-      number = truth ? from.ints()[i] != 0 : from.ints()[i];
-    }
-    if (to == TensorProto::INT32 && number != kImages && !std::in_range<std::int32_t>(number))
-      node.fail_input(0, fmt::format("{} is not a 32-bit integer", number));
-  }
-  return {from.shape, Array<std::int64_t>(std::move(integers))};
 }
 
 /// One axis of a Slice.
@@ -128,8 +97,14 @@ ValueId sliced(NodeReader& node) {
     // All of the batch is no part of it.
     if (shape[cut.axis] == kBatchExtent && cut.start == 0 && cut.step == 1 && cut.end >= kMaxIndex) continue;
     require_fixed(node, shape, cut.axis);
-    if (cut.step < 0) node.fail(fmt::format("a step of {} is supported only for constants", cut.step));
     const Extent length = shape[cut.axis];
+    if (cut.step < 0) {
+      node.graph().budget().take(static_cast<std::size_t>(length) * sizeof(Node));
+      const std::vector<std::int64_t> places = positions(cut, length);
+      if (places.empty()) node.fail(fmt::format("nothing is left of axis {} of {}", cut.axis, shape_text(shape)));
+      value = picked(node, value, cut.axis, places);
+      continue;
+    }
     const auto within = [&](std::int64_t place) {
       return std::clamp(place < 0 ? place + length : place, std::int64_t{0}, length);
     };
@@ -184,19 +159,6 @@ void read_constant(NodeReader& node) {
   if (const auto numbers = node.integers("value_ints")) return node.set_output(of_integers(*numbers, false));
   node.finish();
   node.fail("it has none of the attributes value, value_float, value_floats, value_int, value_ints");
-}
-
-void read_cast(NodeReader& node) {
-  const std::int64_t to = node.integer("to", 0);
-  const Constant* constant = node.constant_or_null(0);
-  const bool integers = to == TensorProto::INT64 || to == TensorProto::INT32 || to == TensorProto::BOOL;
-  if (constant == nullptr && to != TensorProto::FLOAT)
-    node.fail_attribute("to",
-                        type_name(to) + " is not supported for values that depend on the model's inputs, only FLOAT");
-  if (constant != nullptr && !integers && !is_floating(to))
-    node.fail_attribute("to", type_name(to) + " is not supported; expected FLOAT, DOUBLE, INT64, INT32 or BOOL");
-  if (constant == nullptr) return node.set_output(node.value(0));
-  node.set_output(cast(node, *constant, to));
 }
 
 void read_shape(NodeReader& node) {
@@ -276,6 +238,31 @@ void read_split(NodeReader& node) {
       node.set_output(cropped(node, node.value(0), axis, begin, begin + lengths[i]), i);
     }
   }
+}
+
+void read_range(NodeReader& node) {
+  const bool whole = node.constant(0).integers();
+  double numbers[3];
+  for (std::size_t i = 0; i < 3; ++i) {
+    const Constant& one = node.constant(i);
+    if (one.size() != 1 || one.integers() != whole) node.fail_input(i, "expected one number, of the type of the first");
+    numbers[i] = whole ? static_cast<double>(node.ints(i)[0]) : double{node.floats(i)[0]};
+  }
+  const auto [start, limit, delta] = std::tuple(numbers[0], numbers[1], numbers[2]);
+  if (delta == 0) node.fail_input(2, "a step of 0");
+  const double steps = std::max(std::ceil((limit - start) / delta), 0.0);
+  if (!(steps <= double{kMaxIndex})) node.fail(fmt::format("{} numbers are too many", steps));
+  const auto count = static_cast<std::size_t>(steps);
+  node.graph().budget().take(count * sizeof(std::int64_t));
+  std::vector<float> floats;
+  Numbers integers;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (whole)
+      integers.push_back(node.ints(0)[0] + static_cast<std::int64_t>(i) * node.ints(2)[0]);
+    else
+      floats.push_back(static_cast<float>(start + static_cast<double>(i) * delta));
+  }
+  node.set_output(whole ? of_integers(std::move(integers), false) : of_floats(std::move(floats), false));
 }
 
 void read_constant_of_shape(NodeReader& node) {

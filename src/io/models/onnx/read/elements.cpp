@@ -22,7 +22,6 @@ Activation clip_of(float low, float high) {
 }
 
 void activate(NodeReader& node, Activation activation) { node.set_output(std::move(activation), {node.value(0)}); }
-void activate(NodeReader& node, Activation::Kind kind) { activate(node, Activation{.kind = kind}); }
 
 std::vector<float> per_channel(NodeReader& node, std::size_t i, Extent channels) {
   const std::span<const float> numbers = node.floats(i);
@@ -70,11 +69,6 @@ void read_batch_normalization(NodeReader& node) {
       node.fail_input(4, fmt::format("variance {} with epsilon {} has no real root", variance, norm.epsilon));
   node.set_output(std::move(norm), {node.value(0)});
 }
-
-void read_relu(NodeReader& node) { activate(node, Activation::Kind::relu); }
-void read_sigmoid(NodeReader& node) { activate(node, Activation::Kind::sigmoid); }
-void read_tanh(NodeReader& node) { activate(node, Activation::Kind::tanh); }
-void read_hard_swish(NodeReader& node) { activate(node, Activation::Kind::hard_swish); }
 
 void read_clip(NodeReader& node) {
   float low = kLowest;

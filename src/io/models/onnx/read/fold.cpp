@@ -1,6 +1,7 @@
 #include "io/models/onnx/read/fold.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "core/types/shape.hpp"
 
@@ -87,6 +88,18 @@ std::optional<std::int64_t> integer_of(Elementwise::Kind kind, std::int64_t a, s
         result = a / b;
       }
       break;
+    case Elementwise::Kind::maximum:
+      result = std::max(a, b);
+      break;
+    case Elementwise::Kind::minimum:
+      result = std::min(a, b);
+      break;
+    case Elementwise::Kind::power:
+      overflow = b < 0;
+      result = 1;
+      for (std::int64_t i = 0; i < b && !overflow && result != 0 && (a != 1); ++i)
+        overflow = i > 64 || __builtin_mul_overflow(result, a, &result);
+      break;
   }
   if (overflow || result == kImages) return std::nullopt;
   return result;
@@ -100,6 +113,12 @@ float number_of(Elementwise::Kind kind, float a, float b) {
       return a - b;
     case Elementwise::Kind::multiply:
       return a * b;
+    case Elementwise::Kind::maximum:
+      return std::isnan(a) || a > b ? a : b;
+    case Elementwise::Kind::minimum:
+      return std::isnan(a) || a < b ? a : b;
+    case Elementwise::Kind::power:
+      return std::pow(a, b);
     case Elementwise::Kind::divide:
       break;
   }

@@ -59,9 +59,16 @@ void Graph::add_output(const std::string& name) {
   const auto found = symbols_.find(name);
   if (found == symbols_.end()) fail(fmt::format("no node makes output '{}'", name));
   if (const Constant* constant = constant_or_null(name)) {
-    if (constant->integers()) fail(fmt::format("output '{}' has integers, expected FLOAT", name));
-    require_finite(fmt::format("{}: output '{}'", file_, name), constant->floats());
-    found->second = add_constant(*constant);
+    if (constant->integers()) {
+      const std::span<const std::int64_t> numbers = constant->ints();
+      if (std::count(numbers.begin(), numbers.end(), kImages) > 0)
+        fail(fmt::format("output '{}' depends on the number of images in a batch", name));
+      budget_.take(numbers.size() * sizeof(float));
+      found->second = Constant{constant->shape, Array<float>(std::vector<float>(numbers.begin(), numbers.end())), name};
+    }
+    const Constant& numbers = std::get<Constant>(found->second);
+    require_finite(fmt::format("{}: output '{}'", file_, name), numbers.floats());
+    found->second = add_constant(Constant(numbers));
   }
   if (std::holds_alternative<Surrounded>(found->second))
     fail(fmt::format("output '{}' is padded with -inf, which only MaxPool accepts", name));

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <map>
+#include <set>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -46,6 +47,10 @@ class Graph {
   const Constant* constant_or_null(const std::string& name);
   const Shape& shape(ValueId value) const { return model_.values[value].shape; }
 
+  /// Values whose elements are integers in the file: fp32 numbers here, exact up to 2^24.
+  void mark_whole(ValueId value) { whole_.insert(value); }
+  bool is_whole(ValueId value) const { return whole_.contains(value); }
+
   /// Adds an input of the model.
   ValueId add_input(const std::string& name, Shape shape);
   /// Adds a constant to the values, once for all of its names. It must have finite fp32 numbers.
@@ -65,6 +70,7 @@ class Graph {
   Budget& budget_;
   Model model_;
   std::map<std::string, Symbol> symbols_;
+  std::set<ValueId> whole_;
   /// Keyed by address and shape. The values keep the storage alive, so that no address is reused.
   std::map<std::pair<const float*, Shape>, ValueId> constants_;
   std::map<std::tuple<const float*, Offset, Offset, bool>, Weights> matrices_;

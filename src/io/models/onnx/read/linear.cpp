@@ -1,8 +1,9 @@
-// Gemm and MatMul: products with a constant matrix.
+// Gemm and MatMul: products with a constant matrix, which is linear, or of two values.
 
 #include <fmt/format.h>
 
 #include "io/models/onnx/read/operators.hpp"
+#include "io/models/onnx/read/reshaping.hpp"
 
 namespace spdnn::onnx_reader {
 
@@ -35,6 +36,28 @@ bool is_bias(const Shape& shape, Extent outputs) {
   return last == 1 || last == outputs;
 }
 
+/// C, which is_bias(), as one number per output.
+std::vector<float> bias_of(NodeReader& node, Extent outputs) {
+  const std::span<const float> numbers = node.floats(2);
+  node.graph().budget().take(static_cast<std::size_t>(outputs) * sizeof(float));
+  if (numbers.size() == 1) return std::vector<float>(static_cast<std::size_t>(outputs), numbers[0]);
+  return {numbers.begin(), numbers.end()};
+}
+
+/// The product of two values, either of which may be a vector: a row, or a column.
+ValueId product_of_values(NodeReader& node) {
+  const Shape a = node.shape(0);
+  const Shape b = node.shape(1);
+  if (a.empty() || b.empty()) node.fail(fmt::format("{} and {} are no matrices", shape_text(a), shape_text(b)));
+  const ValueId left = a.size() == 1 ? reshaped(node, node.value(0), {1, a[0]}) : node.value(0);
+  const ValueId right = b.size() == 1 ? reshaped(node, node.value(1), {b[0], 1}) : node.value(1);
+  const ValueId product = node.add(MatMul{}, {left, right});
+  Shape shape = node.graph().shape(product);
+  if (b.size() == 1) shape.pop_back();
+  if (a.size() == 1) shape.erase(shape.end() - (b.size() == 1 ? 1 : 2));
+  return reshaped(node, product, shape);
+}
+
 }  // namespace
 
 void read_gemm(NodeReader& node) {
@@ -47,8 +70,6 @@ void read_gemm(NodeReader& node) {
     node.fail_input(0, fmt::format("its shape is {}; expected two axes", shape_text(node.shape(0))));
   if (node.opset() < 11 && !node.has_input(2)) node.fail("input 3 is missing");
 
-  Linear linear{linear_weights(node, transposed), {}};
-  const Extent outputs = linear.weights.rows();
   ValueId result = node.value(0);
   if (flipped) {
     if (node.shape(0)[0] == kBatchExtent)
@@ -56,18 +77,19 @@ void read_gemm(NodeReader& node) {
     result = node.add(Transpose{{1, 0}}, {result});
   }
   const bool added = node.has_input(2) && beta != 0;
-  const Constant* bias = added ? node.constant_or_null(2) : nullptr;
-  if (bias != nullptr && alpha == 1 && beta == 1 && is_bias(node.shape(2), outputs)) {
-    const std::span<const float> numbers = node.floats(2);
-    node.graph().budget().take(static_cast<std::size_t>(outputs) * sizeof(float));
-    if (numbers.size() == 1) {
-      linear.bias.assign(static_cast<std::size_t>(outputs), numbers[0]);
-    } else {
-      linear.bias.assign(numbers.begin(), numbers.end());
+  if (!node.is_constant(1)) {
+    result = node.add(MatMul{transposed}, {result, node.value(1)});
+  } else {
+    Linear linear{linear_weights(node, transposed), {}};
+    const Extent outputs = linear.weights.rows();
+    const Constant* bias = added ? node.constant_or_null(2) : nullptr;
+    if (bias != nullptr && alpha == 1 && beta == 1 && is_bias(node.shape(2), outputs)) {
+      linear.bias = bias_of(node, outputs);
+      return node.set_output(std::move(linear), {result});
     }
-    return node.set_output(std::move(linear), {result});
+    result = node.add(std::move(linear), {result});
   }
-  result = scaled(node, node.add(std::move(linear), {result}), alpha);
+  result = scaled(node, result, alpha);
   if (added) {
     const ValueId addend = scaled(node, node.value(2), beta);
     const Shape product = node.graph().shape(result);
@@ -79,8 +101,8 @@ void read_gemm(NodeReader& node) {
 }
 
 void read_matmul(NodeReader& node) {
-  if (node.shape(0).size() < 2)
-    node.fail_input(0, fmt::format("its shape is {}; expected two or more axes", shape_text(node.shape(0))));
+  const bool weights = node.is_constant(1) && node.weights_shape(1).size() == 2;
+  if (!weights || node.shape(0).size() < 2) return node.set_output(product_of_values(node));
   node.set_output(Linear{linear_weights(node, false), {}}, {node.value(0)});
 }
 

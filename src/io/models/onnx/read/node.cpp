@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/types/all_finite.hpp"
 #include "io/arrays/numbers.hpp"
 #include "io/models/add_node.hpp"
+#include "model/operations/operations.hpp"
 
 namespace spdnn::onnx_reader {
 
@@ -147,7 +149,24 @@ float NodeReader::scalar(std::size_t i) const {
   return found.floats()[0];
 }
 
+bool NodeReader::is_constant(std::size_t i) const {
+  if (!has_input(i)) return false;
+  const Symbol& symbol = graph_.symbol(input_name(i));
+  return std::holds_alternative<Constant>(symbol) || std::holds_alternative<SparseConstant>(symbol);
+}
+
+bool NodeReader::is_whole(std::size_t i) const {
+  const ValueId* known = has_input(i) ? std::get_if<ValueId>(&graph_.symbol(input_name(i))) : nullptr;
+  return known != nullptr && graph_.is_whole(*known);
+}
+
 ValueId NodeReader::value(std::size_t i) {
+  if (is_whole(i))
+    fail_input(i, "it has integers, which only Cast, DequantizeLinear and operators that move elements take");
+  return any_value(i);
+}
+
+ValueId NodeReader::any_value(std::size_t i) {
   if (!has_input(i)) fail(fmt::format("input {} is missing", i + 1));
   if (const ValueId* known = std::get_if<ValueId>(&graph_.symbol(input_name(i)))) return *known;
   if (surrounded_or_null(i) != nullptr) fail_input(i, "it is padded with -inf, which only MaxPool accepts");
@@ -170,7 +189,35 @@ std::size_t NodeReader::axis(const std::string& attribute_or_input, std::int64_t
   return static_cast<std::size_t>(axis < 0 ? axis + count : axis);
 }
 
+std::optional<Constant> NodeReader::folded(const Operation& operation, const std::vector<ValueId>& inputs) {
+  const auto known = [&](ValueId id) { return graph_.model().values[id].constant.has_value(); };
+  if (!std::all_of(inputs.begin(), inputs.end(), known)) return std::nullopt;
+  std::vector<Bounded> exact;
+  std::vector<const Bounded*> read;
+  std::vector<Shape> shapes;
+  for (const ValueId id : inputs) {
+    const Tensor& tensor = *graph_.model().values[id].constant;
+    graph_.budget().take(tensor.values.size() * sizeof(float));
+    exact.push_back(
+        {tensor.shape, {tensor.values.begin(), tensor.values.end()}, std::vector<double>(tensor.values.size())});
+    shapes.push_back(tensor.shape);
+  }
+  for (const Bounded& one : exact) read.push_back(&one);
+  try {
+    graph_.budget().take(*elements(output_shape(operation, shapes)) * sizeof(float));
+    const Bounded result = evaluate(operation, read);
+    std::vector<float> numbers(result.values.size());
+    std::transform(result.values.begin(), result.values.end(), numbers.begin(),
+                   [](double value) { return static_cast<float>(value); });
+    if (!all_finite(numbers)) return std::nullopt;
+    return Constant{result.shape, Array<float>(std::move(numbers)), node_.output(0)};
+  } catch (const UsageError& refusal) {
+    fail(refusal.what());
+  }
+}
+
 ValueId NodeReader::add(Operation operation, std::vector<ValueId> inputs) {
+  if (const auto constant = folded(operation, inputs)) return graph_.add_constant(*constant);
   const std::string& output = node_.output(0);
   return add_node(graph_.model(), where_, name_, output, std::move(operation), std::move(inputs));
 }
@@ -178,10 +225,17 @@ ValueId NodeReader::add(Operation operation, std::vector<ValueId> inputs) {
 ValueId NodeReader::add_constant(const Constant& constant) { return graph_.add_constant(constant); }
 
 void NodeReader::set_output(Symbol symbol, std::size_t i) {
+  if (const ValueId* value = std::get_if<ValueId>(&symbol))
+    if (const auto& tensor = graph_.model().values[*value].constant) symbol = Constant{tensor->shape, tensor->values};
   const Constant* constant = std::get_if<Constant>(&symbol);
   if (constant != nullptr && constant->size() == 0 && constant->shape.size() > 1)
     fail(fmt::format("the result is a constant of shape {}, which has no elements", shape_text(constant->shape)));
   graph_.set(node_.output(static_cast<int>(i)), std::move(symbol));
+}
+
+void NodeReader::set_moved(ValueId value) {
+  if (is_whole(0)) graph_.mark_whole(value);
+  set_output(value);
 }
 
 }  // namespace spdnn::onnx_reader

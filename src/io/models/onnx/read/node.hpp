@@ -60,14 +60,19 @@ class NodeReader {
   float scalar(std::size_t i) const;
   /// The input if it is a value with a border of -inf, or nullptr.
   const Surrounded* surrounded_or_null(std::size_t i) const;
-  /// The input as a value of the model; a constant is added to the model's values.
+  /// The input as a value of the model; a constant is added to the model's values. DataError if it has integers.
   ValueId value(std::size_t i);
+  /// The same, but it may be a value of integers (Graph::is_whole), which operators that move elements take.
+  ValueId any_value(std::size_t i);
+  bool is_whole(std::size_t i) const;
+  /// Whether the input is known when the file is read, sparse or not.
+  bool is_constant(std::size_t i) const;
   /// The shape of a floating-point input, constant or not.
   const Shape& shape(std::size_t i) const;
   /// Resolves an axis, negative ones from the end, and checks it against `limit` axes.
   std::size_t axis(const std::string& attribute_or_input, std::int64_t axis, std::size_t limit) const;
 
-  /// Adds a node of the model.
+  /// Adds a node of the model, or the constant that it makes of constants.
   ValueId add(Operation operation, std::vector<ValueId> inputs);
   /// Adds a constant that is not in the file to the model's values.
   ValueId add_constant(const Constant& constant);
@@ -76,12 +81,16 @@ class NodeReader {
   void set_output(Operation operation, std::vector<ValueId> inputs) {
     set_output(add(std::move(operation), std::move(inputs)));
   }
+  /// The same for a value with the elements of input 0: they are integers if those are.
+  void set_moved(ValueId value);
   bool has_output(std::size_t i) const { return i < outputs() && !node_.output(static_cast<int>(i)).empty(); }
   std::size_t outputs() const { return static_cast<std::size_t>(node_.output_size()); }
 
  private:
   /// The input as messages name it.
   std::string input_text(std::size_t i) const;
+  /// The result of an operation on constants; empty if it is not finite, or an input is not a constant.
+  std::optional<Constant> folded(const Operation& operation, const std::vector<ValueId>& inputs);
   const onnx::AttributeProto* attribute(const std::string& name);
   const onnx::AttributeProto* attribute(const std::string& name, onnx::AttributeProto::AttributeType type);
 

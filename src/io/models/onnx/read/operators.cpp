@@ -12,7 +12,14 @@ namespace {
 
 constexpr std::size_t kAny = 1U << 20U;
 
+template <Activation::Kind kind>
+void read_function(NodeReader& node) {
+  node.set_output(Activation{.kind = kind}, {node.value(0)});
+}
+
 constexpr std::array kOperators{
+#define SPDNN_FUNCTION(name, first, kind) \
+  Operator{name, first, kLastOpset, 1, 1, read_function<Activation::Kind::kind>},
 #define SPDNN_OPERATOR(name, first, last, least, most, read) Operator{name, first, last, least, most, read},
 #include "io/models/onnx/read/operators.def"
 #undef SPDNN_OPERATOR

@@ -34,4 +34,11 @@ ValueId picked(NodeReader& node, ValueId value, std::size_t axis, std::span<cons
   return parts.size() == 1 ? parts[0] : node.add(Concat{static_cast<Index>(axis)}, parts);
 }
 
+ValueId repeated(NodeReader& node, ValueId value, std::size_t axis, std::int64_t times) {
+  if (times == 1) return value;
+  const auto count = static_cast<std::size_t>(times);
+  node.graph().budget().take(count * sizeof(ValueId));
+  return node.add(Concat{static_cast<Index>(axis)}, std::vector<ValueId>(count, value));
+}
+
 }  // namespace spdnn::onnx_reader

@@ -15,4 +15,7 @@ ValueId stepped(NodeReader& node, ValueId value, std::size_t axis, Extent first,
 /// The elements at these positions of an axis, at least one, in their order.
 ValueId picked(NodeReader& node, ValueId value, std::size_t axis, std::span<const std::int64_t> positions);
 
+/// An axis several times over.
+ValueId repeated(NodeReader& node, ValueId value, std::size_t axis, std::int64_t times);
+
 }  // namespace spdnn::onnx_reader

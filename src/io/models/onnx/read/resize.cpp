@@ -1,12 +1,13 @@
-// Pad, Resize and its predecessor Upsample.
+// Resize and its predecessor Upsample.
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
+#include <map>
 
 #include "io/models/onnx/read/operators.hpp"
+#include "model/operations/geometry.hpp"
 
 namespace spdnn::onnx_reader {
 
@@ -48,19 +49,18 @@ void set_scales(NodeReader& node, Resize& resize, std::span<const float> scales)
   if (images.axes == 1) resize.size[0] = 1;
 }
 
-void set_sizes(NodeReader& node, Resize& resize, std::size_t input) {
+/// Reads the lengths of all axes, where kImages stands for the batch.
+void set_sizes(NodeReader& node, Resize& resize, const std::vector<std::int64_t>& sizes, std::size_t input) {
   const Images images = images_of(node);
-  const Constant& sizes = node.constant(input);  // may contain the batch size
-  if (!sizes.integers() || sizes.size() != images.axes + 2)
-    node.fail_input(input, fmt::format("expected {} integers", images.axes + 2));
+  if (sizes.size() != images.axes + 2) node.fail_input(input, fmt::format("expected {} integers", images.axes + 2));
   const Shape& shape = node.shape(0);
   const auto kept = [&](std::size_t axis) {
-    const std::int64_t size = sizes.ints()[axis];
+    const std::int64_t size = sizes[axis];
     return size == shape[axis] || (size == kImages && shape[axis] == kBatchExtent);
   };
   if (!kept(0) || !kept(1)) node.fail_input(input, "N and C cannot be resized");
   for (std::size_t axis = 2 - images.axes; axis < 2; ++axis) {
-    set_length(node, resize, axis, sizes.ints()[sizes.size() - 2 + axis]);
+    set_length(node, resize, axis, sizes[sizes.size() - 2 + axis]);
     resize.scale[axis] = static_cast<float>(resize.size[axis]) / static_cast<float>(images.lengths[axis]);
   }
   if (images.axes == 1) resize.size[0] = 1;
@@ -69,7 +69,7 @@ void set_sizes(NodeReader& node, Resize& resize, std::size_t input) {
 void read_kind(NodeReader& node, Resize& resize) {
   const std::string kind = node.text("mode", "nearest");
   if (kind != "nearest" && kind != "linear")
-    node.fail_attribute("mode", fmt::format("'{}' is not supported; expected nearest or linear", kind));
+    node.fail_attribute("mode", fmt::format("'{}' is not supported; expected nearest, linear or cubic", kind));
   resize.kind = kind == "nearest" ? Resize::Kind::nearest : Resize::Kind::linear;
 }
 
@@ -103,25 +103,6 @@ void read_place(NodeReader& node, Resize& resize) {
   }
 }
 
-/// The value with a border of -inf.
-Surrounded surrounded(NodeReader& node, const Pad& pad) {
-  Surrounded made{node.value(0), node.shape(0)};
-  const std::size_t rank = made.shape.size();
-  for (std::size_t axis = 0; axis < rank; ++axis) {
-    if (pad.begin[axis] == 0 && pad.end[axis] == 0) continue;
-    if (rank < 3 || rank > 4 || axis < 2 || pad.begin[axis] < 0 || pad.end[axis] < 0)
-      node.fail(
-          fmt::format("pads: -inf around axis {} of {} is not supported; in front of a MaxPool it may be added to one "
-                      "or two spatial axes",
-                      axis, shape_text(made.shape)));
-    const std::size_t place = axis + 2 - rank;  // among H and W
-    made.begin[place] = static_cast<Index>(pad.begin[axis]);
-    made.end[place] = static_cast<Index>(pad.end[axis]);
-    made.shape[axis] += pad.begin[axis] + pad.end[axis];
-  }
-  return made;
-}
-
 /// Upsample and the first Resize map coordinates asymmetrically, as by default.
 Resize of_old(NodeReader& node) {
   Resize resize{.rounding = Resize::Rounding::down};
@@ -129,42 +110,87 @@ Resize of_old(NodeReader& node) {
   return resize;
 }
 
-}  // namespace
-
-void read_pad(NodeReader& node) {
-  node.require("mode", "constant");
-  const Shape shape = node.shape(0);
-  std::vector<std::int64_t> pads;
-  Pad pad;
-  if (node.opset() < 11) {
-    if (node.inputs() > 1) node.fail("the padding is an attribute before operator set 11");
-    const auto given = node.integers("pads");
-    if (!given) node.fail("attribute pads is missing");
-    pads = *given;
-    pad.value = node.any_real("value", 0);
-  } else {
-    const std::span<const std::int64_t> given = node.ints(1);
-    pads.assign(given.begin(), given.end());
-    if (node.has_input(2)) pad.value = node.scalar(2);
-    if (node.has_input(3)) node.fail_input(3, "axes is not supported: give the padding of all axes");
-  }
-  if (pads.size() != 2 * shape.size())
-    node.fail(fmt::format("pads: {} numbers for {} axes, which need two each", pads.size(), shape.size()));
-  for (std::size_t i = 0; i < pads.size(); ++i) {
-    if (pads[i] < -std::int64_t{kMaxIndex} || pads[i] > std::int64_t{kMaxIndex})
-      node.fail(fmt::format("pads: {} is outside -{}..{}", pads[i], kMaxIndex, kMaxIndex));
-    if (pads[i] != 0 && shape[i % shape.size()] == kBatchExtent)
-      node.fail("pads: the batch axis cannot be padded; give the batch a fixed size");
-    (i < shape.size() ? pad.begin : pad.end).push_back(pads[i]);
-  }
-  if (std::none_of(pads.begin(), pads.end(), [](std::int64_t count) { return count > 0; })) pad.value = 0;
-  if (pad.value == -std::numeric_limits<float>::infinity()) return node.set_output(surrounded(node, pad));
-  if (!std::isfinite(pad.value)) {
-    const std::string problem = fmt::format("{} is neither finite nor -inf", pad.value);
-    node.opset() < 11 ? node.fail_attribute("value", problem) : node.fail_input(2, problem);
-  }
-  node.set_output(std::move(pad), {node.value(0)});
+/// Scales or sizes of some axes, given since set 18, as those of all axes, of which the others stay.
+template <class Number>
+std::vector<Number> of_all_axes(NodeReader& node, std::span<const Number> given, std::vector<Number> all) {
+  const auto axes = node.opset() < 18 ? std::nullopt : node.integers("axes");
+  if (!axes) return {given.begin(), given.end()};
+  if (axes->size() != given.size())
+    node.fail_attribute("axes", fmt::format("{} axes for {} numbers", axes->size(), given.size()));
+  for (std::size_t i = 0; i < given.size(); ++i) all[node.axis("attribute axes", (*axes)[i], all.size())] = given[i];
+  return all;
 }
+
+void set_extents(NodeReader& node, Resize& resize) {
+  const bool by_scales = node.has_input(2) && node.constant(2).size() > 0;
+  const bool by_sizes = node.has_input(3) && node.constant(3).size() > 0;
+  if (by_scales == by_sizes) node.fail("expected either scales or sizes");
+  const Shape& shape = node.shape(0);
+  if (by_scales)
+    return set_scales(node, resize, of_all_axes(node, node.floats(2), std::vector<float>(shape.size(), 1)));
+  const Constant& sizes = node.constant(3);  // may contain the batch size
+  if (!sizes.integers()) node.fail_input(3, "expected integers");
+  std::vector<std::int64_t> kept(shape.begin(), shape.end());
+  if (!kept.empty() && kept[0] == kBatchExtent) kept[0] = kImages;
+  set_sizes(node, resize, of_all_axes(node, sizes.ints(), kept), 3);
+}
+
+/// The weights of the four elements around a place, of which the second is `apart` before it (Keys' cubic).
+std::array<double, 4> cubic_weights(double apart, double a) {
+  const auto near = [&](double x) { return ((a + 2) * x - (a + 3)) * x * x + 1; };
+  const auto far = [&](double x) { return ((a * x - 5 * a) * x + 8 * a) * x - 4 * a; };
+  return {far(apart + 1), near(apart), near(1 - apart), far(2 - apart)};
+}
+
+/// The matrix that makes an axis of the output of one of the input. Places outside count as the element at the end, or
+/// not at all.
+CsrMatrix cubic_matrix(const Resize& resize, std::size_t axis, Extent input, double a, bool exclude_outside) {
+  std::vector<Offset> offsets{0};
+  std::vector<Index> indices;
+  std::vector<float> values;
+  for (Extent i = 0; i < resize.size[axis]; ++i) {
+    const double place = resize_place(resize, axis, input, i);
+    const auto first = static_cast<Extent>(std::floor(place));
+    std::array<double, 4> weights = cubic_weights(place - static_cast<double>(first), a);
+    double sum = 0;
+    for (Extent k = 0; k < 4; ++k) {
+      const Extent at = first - 1 + k;
+      if (exclude_outside && (at < 0 || at >= input)) weights[static_cast<std::size_t>(k)] = 0;
+      sum += weights[static_cast<std::size_t>(k)];
+    }
+    std::map<Extent, double> row;
+    for (Extent k = 0; k < 4; ++k)
+      row[std::clamp<Extent>(first - 1 + k, 0, input - 1)] += weights[static_cast<std::size_t>(k)] / sum;
+    for (const auto& [column, weight] : row) {
+      if (weight == 0) continue;
+      indices.push_back(static_cast<Index>(column));
+      values.push_back(static_cast<float>(weight));
+    }
+    offsets.push_back(indices.size());
+  }
+  return make_csr(static_cast<Index>(resize.size[axis]), static_cast<Index>(input), std::move(offsets),
+                  std::move(indices), std::move(values));
+}
+
+/// A cubic resize is a linear map of each axis.
+void read_cubic(NodeReader& node, const Resize& resize) {
+  const float a = node.real("cubic_coeff_a", -0.75F);
+  const bool exclude_outside = node.integer("exclude_outside", 0) != 0;
+  const Images images = images_of(node);
+  ValueId value = node.value(0);
+  for (std::size_t axis = 2 - images.axes; axis < 2; ++axis) {
+    const Extent length = images.lengths[axis];
+    if (resize.size[axis] == length && resize.scale[axis] == 1) continue;
+    node.graph().budget().take(static_cast<std::size_t>(resize.size[axis]) * 4 * (sizeof(Index) + sizeof(float)));
+    const bool rows = axis == 0;
+    if (rows) value = node.add(Transpose{{0, 1, 3, 2}}, {value});
+    value = node.add(Linear{cubic_matrix(resize, axis, length, a, exclude_outside), {}}, {value});
+    if (rows) value = node.add(Transpose{{0, 1, 3, 2}}, {value});
+  }
+  node.set_output(value);
+}
+
+}  // namespace
 
 void read_resize(NodeReader& node) {
   if (node.opset() == 10) {
@@ -177,21 +203,15 @@ void read_resize(NodeReader& node) {
     return node.set_output(resize, {node.value(0)});
   }
   Resize resize;
-  read_kind(node, resize);
+  const bool cubic = node.text("mode", "nearest") == "cubic";
+  if (!cubic) read_kind(node, resize);
   read_place(node, resize);
   node.ignore("cubic_coeff_a");
   node.ignore("extrapolation_value");
-  node.require("exclude_outside", 0, "0 is");
+  if (!cubic) node.require("exclude_outside", 0, "0 is");
   if (node.opset() >= 18) node.require("antialias", 0, "0 is");
   if (node.opset() >= 18) node.require("keep_aspect_ratio_policy", "stretch");
-  const bool by_scales = node.has_input(2) && node.constant(2).size() > 0;
-  const bool by_sizes = node.has_input(3) && node.constant(3).size() > 0;
-  if (by_scales == by_sizes) node.fail("expected either scales or sizes");
-  if (by_scales) {
-    set_scales(node, resize, node.floats(2));
-  } else {
-    set_sizes(node, resize, 3);
-  }
+  set_extents(node, resize);
   // In this case PyTorch takes the first element instead of the middle one.
   const Images images = images_of(node);
   for (std::size_t axis = 2 - images.axes; axis < 2; ++axis)
@@ -199,6 +219,7 @@ void read_resize(NodeReader& node) {
         node.text("coordinate_transformation_mode", "") == "pytorch_half_pixel")
       node.fail_attribute("coordinate_transformation_mode",
                           "pytorch_half_pixel to an axis of length 1 is not supported");
+  if (cubic) return read_cubic(node, resize);
   node.set_output(resize, {node.value(0)});
 }
 

@@ -117,7 +117,7 @@ void set_reshaped(NodeReader& node, const Shape& shape) {
     return node.set_output(Constant{shape, constant->values, {}, constant->type});
   if (std::count(shape.begin(), shape.end(), kBatchExtent) > 0 && shape[0] != kBatchExtent)
     node.fail("the batch axis must stay axis 0; give the batch a fixed size");
-  node.set_output(reshaped(node, node.value(0), shape));
+  node.set_moved(reshaped(node, node.any_value(0), shape));
 }
 
 void read_flatten(NodeReader& node) {
@@ -177,12 +177,19 @@ void read_transpose(NodeReader& node) {
   }
   if (!shape.empty() && shape[0] == kBatchExtent && axes[0] != 0)
     node.fail_attribute("perm", "the batch axis must stay axis 0; give the batch a fixed size");
-  node.set_output(Transpose{axes}, {node.value(0)});
+  node.set_moved(node.add(Transpose{axes}, {node.any_value(0)}));
 }
 
 void read_identity(NodeReader& node) {
   if (const Constant* constant = node.constant_or_null(0)) return node.set_output(*constant);
-  node.set_output(node.value(0));
+  node.set_moved(node.any_value(0));
+}
+
+void read_size(NodeReader& node) {
+  const Shape shape = any_shape(node);
+  const Extent count = product(node, shape, 0, shape.size());
+  node.set_output(Constant{
+      {}, Array<std::int64_t>(std::vector<std::int64_t>{count == kBatchExtent ? kImages : std::int64_t{count}})});
 }
 
 void read_dropout(NodeReader& node) {

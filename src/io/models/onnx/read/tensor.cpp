@@ -29,6 +29,14 @@ std::optional<NumberType> number_type(int type) {
       return NumberType::i64;
     case TensorProto::INT32:
       return NumberType::i32;
+    case TensorProto::INT16:
+      return NumberType::i16;
+    case TensorProto::INT8:
+      return NumberType::i8;
+    case TensorProto::UINT16:
+      return NumberType::u16;
+    case TensorProto::UINT8:
+      return NumberType::u8;
     case TensorProto::BOOL:
       return NumberType::boolean;
     default:
@@ -167,7 +175,8 @@ Constant TensorReader::read(const TensorProto& tensor, const std::string& what) 
   const auto type = number_type(tensor.data_type());
   if (!type)
     fail(what, type_name(tensor.data_type()) +
-                   " is not supported: expected FLOAT, DOUBLE, FLOAT16, BFLOAT16, INT64, INT32 or BOOL");
+                   " is not supported: expected FLOAT, DOUBLE, FLOAT16, BFLOAT16, INT64, INT32, INT16, INT8, UINT16, "
+                   "UINT8 or BOOL");
   if (tensor.has_segment()) fail(what, "tensors in segments are not supported");
   Constant constant{.shape = shape_of(tensor.dims(), what), .values = {}};
   const std::optional<Offset> count = elements(constant.shape);

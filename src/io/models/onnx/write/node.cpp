@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <limits>
+#include <numeric>
 
 #include "io/models/onnx/write/graph.hpp"
 
@@ -108,19 +109,42 @@ class NodeWriter {
 
   void operator()(const Activation& activation) {
     using Kind = Activation::Kind;
-    static constexpr std::array<const char*, 9> kOps{"Relu", "Clip",        "LeakyRelu", "PRelu",   "Sigmoid",
-                                                     "Tanh", "HardSigmoid", "HardSwish", "Identity"};
+    static constexpr std::array kOps{
+#define SPDNN_ACTIVATION(kind, name, architecture, op) op,
+#include "spdnn/activations.def"
+#undef SPDNN_ACTIVATION
+    };
     const Kind kind = activation.kind;
     if (kind == Kind::clip) add_bounds(activation);
     if (kind == Kind::prelu) add_slopes(activation.alphas);
     onnx::NodeProto& node = add(kOps.at(static_cast<std::size_t>(kind)));
-    if (kind == Kind::leaky_relu || kind == Kind::hard_sigmoid) set(node, "alpha", activation.alpha);
+    if (kind == Kind::leaky_relu || kind == Kind::hard_sigmoid || kind == Kind::elu)
+      set(node, "alpha", activation.alpha);
     if (kind == Kind::hard_sigmoid) set(node, "beta", activation.beta);
   }
 
   void operator()(const Elementwise& elementwise) {
-    static constexpr std::array<const char*, 4> kOps{"Add", "Sub", "Mul", "Div"};
+    static constexpr std::array<const char*, 7> kOps{"Add", "Sub", "Mul", "Div", "Max", "Min", "Pow"};
     add(kOps.at(static_cast<std::size_t>(elementwise.kind)));
+  }
+  void operator()(const MatMul& product) {
+    if (product.transposed) {
+      const std::string turned = graph_.new_name(name_ + ".transposed");
+      Numbers order(graph_.shape(node_.inputs[1]).size());
+      std::iota(order.begin(), order.end(), 0);
+      std::swap(order[order.size() - 1], order[order.size() - 2]);
+      set(add_before(".transposed", "Transpose", {inputs_[1]}, turned), "perm", order);
+      inputs_[1] = turned;
+    }
+    add("MatMul");
+  }
+  void operator()(const Reduce& reduce) {
+    static constexpr std::array<const char*, 4> kOps{"ReduceSum", "ReduceProd", "ReduceMax", "ReduceMin"};
+    const Numbers axes(reduce.axes.begin(), reduce.axes.end());
+    if (reduce.kind == Reduce::Kind::sum) inputs_.push_back(graph_.add_ints(name_ + ".axes", axes));
+    onnx::NodeProto& node = add(kOps.at(static_cast<std::size_t>(reduce.kind)));
+    if (reduce.kind != Reduce::Kind::sum) set(node, "axes", axes);
+    set(node, "keepdims", std::int64_t{1});
   }
   void operator()(const Concat& concat) { set(add("Concat"), "axis", std::int64_t{concat.axis}); }
   void operator()(const Softmax& softmax) { set(add("Softmax"), "axis", std::int64_t{softmax.axis}); }
