@@ -22,6 +22,19 @@ ImageExtents image_extents(const Shape& shape);
 /// The shape of such images with other channels, H and W; as many axes as `like` has.
 Shape with_image_extents(const Shape& like, Extent channels, Extent height, Extent width);
 
+/// A convolution of images of given extents.
+struct ConvolutionShape {
+  ImageExtents in;
+  ImageExtents out;
+  Index groups = 1;
+  Window window{};
+
+  Extent channels() const { return in.channels / groups; }  ///< of a group
+  Extent filters() const { return out.channels / groups; }  ///< likewise
+  Extent taps() const { return Extent{window.kernel[0]} * window.kernel[1]; }
+  bool depthwise() const { return groups > 1 && channels() == 1 && filters() == 1; }
+};
+
 /// The number of windows along axis H (0) or W (1) of that length; empty if none fits. Rounding up adds no window that
 /// would begin beyond the image.
 std::optional<Extent> window_count(const Window& window, std::size_t axis, Extent length, bool round_up = false);

@@ -28,19 +28,6 @@ namespace spdnn::plain {
 /// The epilogue of the given number of adjacent results, before they are stored.
 using Finish = std::function<void(float* results, std::size_t count)>;
 
-/// A convolution of images of given extents.
-struct ConvolutionShape {
-  ImageExtents in;
-  ImageExtents out;
-  Index groups = 1;
-  Window window{};
-
-  Extent channels() const { return in.channels / groups; }  ///< of a group
-  Extent filters() const { return out.channels / groups; }  ///< likewise
-  Extent taps() const { return Extent{window.kernel[0]} * window.kernel[1]; }
-  bool depthwise() const { return groups > 1 && channels() == 1 && filters() == 1; }
-};
-
 /// Channels of the output that a tile has on this processor.
 Extent filters_together();
 /// Numbers that the packed weights take, and their packing. Those that fill up the last block are zero.
