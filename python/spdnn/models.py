@@ -99,7 +99,7 @@ class Model(Held):
             outputs {name: array}. Or a file: .npz of arrays by name, or .npy of one.
         output: the output to compute, or several, by name; None: all of output_names.
         verify: the number of images, or "all" (or True), that the fp64 reference recomputes for comparison.
-        variant: an engine by name ("sparse_linear", "conv_dense", "conv_reference"), or "auto".
+        variant: an engine by name ("sparse", "conv_dense", "conv_reference"), or "auto".
         precision: without it, the engine's first.
         batch: images at a time; None: as many as the memory takes, at most 64.
         threads: on the host; None: all processors that the process may use.

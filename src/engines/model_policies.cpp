@@ -1,4 +1,4 @@
-// The variants conv_dense and sparse_linear: programs of kernels of the CPU. A variant is a policy: the families of
+// The variants conv_dense and sparse: programs of kernels of the CPU. A variant is a policy: the families of
 // kernels.def that it allows.
 
 #include <fmt/format.h>
@@ -14,7 +14,7 @@
 namespace spdnn {
 
 SPDNN_DECLARE_MODEL_VARIANT(conv_dense)
-SPDNN_DECLARE_MODEL_VARIANT(sparse_linear)
+SPDNN_DECLARE_MODEL_VARIANT(sparse)
 
 namespace {
 
@@ -77,12 +77,12 @@ std::unique_ptr<ModelEngine> make_conv_dense(std::shared_ptr<const Model> model,
   return make_of_policy(std::move(model), options, false);
 }
 
-/// Preferred if there is a linear node that is sparse enough.
-Support support_sparse_linear(const Model& model, const ModelEngineOptions& options) {
-  return support_of_policy("sparse_linear", model, options, true);
+/// Preferred if it skips zeros of any node.
+Support support_sparse(const Model& model, const ModelEngineOptions& options) {
+  return support_of_policy("sparse", model, options, true);
 }
 
-std::unique_ptr<ModelEngine> make_sparse_linear(std::shared_ptr<const Model> model, const ModelEngineOptions& options) {
+std::unique_ptr<ModelEngine> make_sparse(std::shared_ptr<const Model> model, const ModelEngineOptions& options) {
   return make_of_policy(std::move(model), options, true);
 }
 

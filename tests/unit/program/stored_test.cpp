@@ -155,7 +155,7 @@ TEST_P(StoredPrograms, NoChangedByteChangesAResult) {
   EXPECT_GT(refused, text.size() / 10);
 }
 
-INSTANTIATE_TEST_SUITE_P(Each, StoredPrograms, ::testing::Values("conv_dense", "sparse_linear"),
+INSTANTIATE_TEST_SUITE_P(Each, StoredPrograms, ::testing::Values("conv_dense", "sparse"),
                          [](const auto& one) { return std::string(one.param); });
 
 TEST(ModelDigests, AreOfWhatIsComputed) {

@@ -87,7 +87,7 @@ TEST(SparseLinear, IsUsedByItsVariantNodeByNode) {
     inference.run();
     inference.verify();
     const ModelReport& report = inference.report();
-    EXPECT_EQ(report.variant, "sparse_linear");
+    EXPECT_EQ(report.variant, "sparse");
     EXPECT_EQ(report.verdict.status, Verdict::Status::passed) << report.verdict.against;
     std::string notes;
     for (const std::string& note : report.notes) notes += note + "\n";
@@ -115,8 +115,7 @@ TEST(SparseLinear, WhichZerosAreLeftOutIsSaid) {
                                         100.0 * static_cast<double>(all) / static_cast<double>(weights));
   EXPECT_EQ(said("conv_dense", Precision::fp32), begin + "; none is skipped");
   EXPECT_EQ(said("conv_reference", Precision::fp64), begin + "; all are skipped");
-  EXPECT_EQ(said("sparse_linear", Precision::fp32),
-            fmt::format("{}; {} are skipped, in 2 nodes", begin, zeros[1] + zeros[2]));
+  EXPECT_EQ(said("sparse", Precision::fp32), fmt::format("{}; {} are skipped, in 2 nodes", begin, zeros[1] + zeros[2]));
   testing::Rng rng(47);
   ModelBuilder builder;
   const ValueId x = builder.input({kBatchExtent, 3});
@@ -132,7 +131,7 @@ TEST(SparseLinear, IsChosenForTheImagesNamed) {
   const ValueId x = builder.input({kBatchExtent, 512});
   const Model model = builder.finish({builder.add(testing::random_linear(rng, 512, 256, 0.1), {x})});
   const auto remark = [&](Index batch, Index kernels_for) {
-    return support_of(find_model_variant("sparse_linear"), model, {.batch = batch, .kernels_for = kernels_for})
+    return support_of(find_model_variant("sparse"), model, {.batch = batch, .kernels_for = kernels_for})
         .remarks.front();
   };
   EXPECT_NE(remark(64, 0).find("runs sparse"), std::string::npos);
@@ -146,9 +145,9 @@ TEST(SparseLinear, IsChosenForTheImagesNamed) {
     for (Index node = 0; node < 1;) node = engine->advance(node, 1);
     return engine->output().values;
   };
-  EXPECT_TRUE(std::ranges::equal(logits(4, 64, "sparse_linear").span(), logits(64, 0, "sparse_linear").span()));
-  EXPECT_TRUE(std::ranges::equal(logits(4, 0, "sparse_linear").span(), logits(4, 0, "conv_dense").span()));
-  EXPECT_FALSE(std::ranges::equal(logits(4, 64, "sparse_linear").span(), logits(4, 0, "conv_dense").span()));
+  EXPECT_TRUE(std::ranges::equal(logits(4, 64, "sparse").span(), logits(64, 0, "sparse").span()));
+  EXPECT_TRUE(std::ranges::equal(logits(4, 0, "sparse").span(), logits(4, 0, "conv_dense").span()));
+  EXPECT_FALSE(std::ranges::equal(logits(4, 64, "sparse").span(), logits(4, 0, "conv_dense").span()));
 }
 
 TEST(SparseLinear, IsNoReasonToTakeTheVariantWhereItDoesNotPay) {

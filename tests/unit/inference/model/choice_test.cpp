@@ -63,8 +63,7 @@ TEST(ModelChoice, WhereNoneTakesAModelTheReasonIsGivenOnce) {
   const Model model = builder.finish({builder.add(Activation{}, {x})});
   const ModelEngineChoice none = find_model_engine({}, model, model_options(1));
   EXPECT_EQ(none.variant, nullptr);
-  EXPECT_EQ(none.why,
-            "conv_reference, sparse_linear, conv_dense: the model has 2 inputs; models of one input can be run");
+  EXPECT_EQ(none.why, "conv_reference, sparse, conv_dense: the model has 2 inputs; models of one input can be run");
   EXPECT_THROW(choose_model_engine({}, model, model_options(1)), UsageError);
 }
 

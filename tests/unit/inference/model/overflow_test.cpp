@@ -258,7 +258,7 @@ TEST_P(ModelOverflow, QuotientsOfZeroAreNoticed) {
   expect_noticed(with_clip.finish({with_clip.add(testing::make_clip(0, 1), {quotient})}));
 }
 
-INSTANTIATE_TEST_SUITE_P(Each, ModelOverflow, ::testing::Values("conv_reference", "conv_dense", "sparse_linear"),
+INSTANTIATE_TEST_SUITE_P(Each, ModelOverflow, ::testing::Values("conv_reference", "conv_dense", "sparse"),
                          [](const auto& one) { return one.param; });
 
 TEST(ModelOverflowInBf16, IsNoticed) {
