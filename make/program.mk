@@ -30,7 +30,7 @@ LDLIBS   += -ldl $(if $(filter 1,$(GPU)),$(CUDA_LDLIBS))
 
 # The CPU engine chooses among these instruction sets at run time. On other architectures these files are empty.
 ifneq ($(filter x86_64%,$(shell $(CXX) -dumpmachine 2>/dev/null)),)
-  ISA_FLAGS = $(if $(filter %_avx2.cpp,$1),-mavx2) $(if $(filter %_avx512.cpp,$1),-mavx512f -mavx512bw -mavx512dq -mavx512vl)
+  ISA_FLAGS = $(if $(filter %_avx2.cpp,$1),-mavx2 -mfma) $(if $(filter %_avx512.cpp,$1),-mavx512f -mavx512bw -mavx512dq -mavx512vl)
 endif
 # Files that take little of a run's time but long to compile at -O3, and files of theirs that do not. Units of the
 # former lie in a folder `cold`.

@@ -12,7 +12,7 @@ inline constexpr double kMultiplyAddsPerSecond = 4e10;  ///< fp32, the peak of o
 inline constexpr double kBytesPerSecond = 3e10;         ///< of one thread, in its caches
 
 /// The fraction of the peak that a vendor's dense kernels reach.
-inline constexpr double kDenseEfficiency = 0.7;
+inline constexpr double kDenseEfficiency = 0.9;
 
 /// One pass over that many bytes, read and written.
 inline double pass_seconds(std::size_t bytes, int threads) {

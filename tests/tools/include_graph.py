@@ -49,6 +49,7 @@ ROOMS = {
     "engines/cpu/onednn": ["engines/cpu"],
     "engines/cpu/plain": ["program"],
     "engines/cpu/sparse_linear": ["program"],
+    "engines/cpu/sparse_conv": ["program"],
     "engines/cuda/runtime": ["engines: common"],
     "engines/cuda/layers": ["engines/cuda/runtime"],
     "engines/cuda/retire": ["engines/cuda/layers"],

@@ -1,0 +1,146 @@
+#include "engines/cpu/sparse_conv/convolve.hpp"
+
+#include <omp.h>
+
+#include <algorithm>
+
+namespace spdnn::sparse_conv {
+
+namespace {
+
+/// To a cache line of numbers.
+Extent rounded_up(Extent count) { return (count + 15) / 16 * 16; }
+
+Extent sums_size(const Tiling& tiling) {
+  return tiling.shape.filters() * tiling.vectors(tiling.rows, tiling.columns) * tiling.lanes;
+}
+
+/// A tile of one image and group, and the filters that are computed on it.
+struct Item {
+  Item(const Tiling& tiling, Extent number) {
+    const auto next = [&](Extent extent) {
+      const Extent remainder = number % extent;
+      number /= extent;
+      return remainder;
+    };
+    part = next(tiling.parts);
+    first_column = next(tiling.column_tiles()) * tiling.columns;
+    first_row = next(tiling.row_tiles()) * tiling.rows;
+    group = next(tiling.shape.groups);
+    image = number;
+    rows = std::min(tiling.rows, tiling.shape.out.height - first_row);
+    columns = std::min(tiling.columns, tiling.shape.out.width - first_column);
+  }
+  static Extent count(const Tiling& tiling) {
+    return tiling.shape.out.images * tiling.shape.groups * tiling.row_tiles() * tiling.column_tiles() * tiling.parts;
+  }
+
+  Extent image;
+  Extent group;
+  Extent first_row;
+  Extent first_column;
+  Extent rows;
+  Extent columns;
+  Extent part;
+};
+
+class Convolver {
+ public:
+  Convolver(const Tiling& tiling, const Kernels& kernels, const Filters& filters, const Ending& ending)
+      : tiling_(tiling), kernels_(kernels), filters_(filters), ending_(ending) {}
+
+  void run(const Item& item, const float* input, float* tile, float* sums, float* output) const {
+    const Extent vectors = tiling_.vectors(item.rows, item.columns);
+    for (Extent block = 0; block < tiling_.blocks(); ++block) {
+      copy(item, block, input, tile);
+      const Block& entries = filters_.block(item.group, item.part, block);
+      kernels_.add_up({.rows = filters_.rows(entries),
+                       .count = entries.rows,
+                       .entries = filters_.entries(entries),
+                       .tile = tile,
+                       .sums = sums,
+                       .vectors = static_cast<std::int32_t>(vectors),
+                       .first = block == 0});
+    }
+    leave(item, sums, vectors * tiling_.lanes, output);
+  }
+
+ private:
+  void copy(const Item& item, Extent block, const float* input, float* tile) const {
+    const ConvolutionShape& shape = tiling_.shape;
+    const Window& window = shape.window;
+    const Extent first = block * tiling_.channels;
+    const Extent channel = item.group * shape.channels() + first;
+    Copy task{.from = input + (item.image * shape.in.channels + channel) * shape.in.pixels(),
+              .from_stride = shape.in.pixels(),
+              .to = tile,
+              .to_stride = tiling_.channel_size(),
+              .channels = std::min(tiling_.channels, shape.channels() - first),
+              .pitch = tiling_.pitch,
+              .rows = {},
+              .columns = {}};
+    for (const Extent down : tiling_.down.first)
+      for (const Extent across : tiling_.across.first) {
+        task.rows = {.first = tap_position(window, 0, item.first_row, 0) + down,
+                     .step = window.stride[0],
+                     .count = item.rows + tiling_.down.most_shift,
+                     .extent = shape.in.height};
+        task.columns = {.first = tap_position(window, 1, item.first_column, 0) + across,
+                        .step = window.stride[1],
+                        .count = tiling_.plane_columns(),
+                        .extent = shape.in.width};
+        kernels_.copy(task);
+        task.to += tiling_.plane_size();
+      }
+  }
+
+  void leave(const Item& item, const float* sums, Extent sums_of_filter, float* output) const {
+    const ImageExtents& out = tiling_.shape.out;
+    const Part& part = filters_.part(item.group, item.part);
+    const Extent channel = item.group * tiling_.shape.filters() + part.first;
+    float* to =
+        output + (item.image * out.channels + channel) * out.pixels() + item.first_row * out.width + item.first_column;
+    for (Extent filter = 0; filter < part.count; ++filter, to += out.pixels()) {
+      kernels_.leave({.sums = sums + filter * sums_of_filter,
+                      .pitch = tiling_.pitch,
+                      .to = to,
+                      .to_pitch = out.width,
+                      .rows = item.rows,
+                      .columns = item.columns,
+                      .low = ending_.low,
+                      .high = ending_.high});
+      if (!ending_.finish) continue;
+      for (Extent row = 0; row < item.rows; ++row)
+        ending_.finish(to + row * out.width, static_cast<std::size_t>(item.columns));
+    }
+  }
+
+  const Tiling& tiling_;
+  const Kernels& kernels_;
+  const Filters& filters_;
+  const Ending& ending_;
+};
+
+}  // namespace
+
+std::size_t scratch_size(const Tiling& tiling, int threads) {
+  return static_cast<std::size_t>(threads * (rounded_up(tiling.tile_size()) + rounded_up(sums_size(tiling))));
+}
+
+void convolve(const Tiling& tiling, const Kernels& kernels, const Filters& filters, int threads, const float* input,
+              float* scratch, float* output, const Ending& ending) {
+  const Convolver convolver(tiling, kernels, filters, ending);
+  const Extent items = Item::count(tiling);
+  const Extent tile_size = rounded_up(tiling.tile_size());
+#pragma omp parallel num_threads(threads)
+  {
+    float* const tile = scratch + omp_get_thread_num() * (tile_size + rounded_up(sums_size(tiling)));
+    // The last registers of a row read what lies behind it; numbers from other runs might be slow to multiply.
+    std::fill_n(tile, tile_size, 0.F);
+#pragma omp for schedule(dynamic, 1)
+    for (Extent number = 0; number < items; ++number)
+      convolver.run(Item(tiling, number), input, tile, tile + tile_size, output);
+  }
+}
+
+}  // namespace spdnn::sparse_conv

@@ -1,0 +1,119 @@
+#pragma once
+
+// The loops of kernels.hpp, compiled into each file that includes this for its own instruction set.
+
+#include "engines/cpu/sparse_conv/lanes.hpp"
+
+namespace spdnn::sparse_conv {
+namespace {
+
+/// Additions in flight that keep the multiply-add units busy: their latency times their number.
+constexpr std::int32_t kInFlight = 8;
+
+/// Of a filter: kVectors sums, kept in kSets registers each so that no addition waits for the one before.
+template <std::int32_t kVectors, std::int32_t kSets>
+void add_up_vectors(const AddUp& task) {
+  const Entry* entry = task.entries;
+  for (const Row* row = task.rows; row < task.rows + task.count; ++row) {
+    float* const sums = task.sums + std::ptrdiff_t{row->filter} * kVectors * kLanes;
+    Lanes sum[kSets][kVectors];
+#pragma GCC unroll 28
+    for (std::int32_t v = 0; v < kVectors; ++v) {
+      sum[0][v] = task.first ? all(row->bias) : load(sums + v * kLanes);
+      for (std::int32_t set = 1; set < kSets; ++set) sum[set][v] = all(0);
+    }
+    const auto add_entry = [&](std::int32_t set) {
+      const Lanes weight = all(entry->weight);
+      const auto* const factors =
+          reinterpret_cast<const float*>(reinterpret_cast<const std::byte*>(task.tile) + entry->offset);
+      ++entry;
+#pragma GCC unroll 28
+      for (std::int32_t v = 0; v < kVectors; ++v)
+        sum[set][v] = multiply_add(weight, load(factors + v * kLanes), sum[set][v]);
+    };
+    const Entry* const end = entry + row->entries;
+    if constexpr (kSets > 1)
+      while (end - entry >= kSets) {
+#pragma GCC unroll 8
+        for (std::int32_t set = 0; set < kSets; ++set) add_entry(set);
+      }
+    while (entry < end) add_entry(0);
+#pragma GCC unroll 28
+    for (std::int32_t v = 0; v < kVectors; ++v) {
+#pragma GCC unroll 8
+      for (std::int32_t set = 1; set < kSets; ++set) sum[0][v] = add(sum[0][v], sum[set][v]);
+      store(sums + v * kLanes, sum[0][v]);
+    }
+  }
+}
+
+template <std::int32_t kVectors = kMostVectors>
+void add_up(const AddUp& task) {
+  if (task.vectors == kVectors) return add_up_vectors<kVectors, (kInFlight + kVectors - 1) / kVectors>(task);
+  if constexpr (kVectors > 1) add_up<kVectors - 1>(task);
+}
+
+void zero(float* to, std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i) to[i] = 0;
+}
+
+/// The pixels of an axis that lie in the image: from `begin` to below `end`; the others are padding.
+struct Inside {
+  explicit Inside(const Axis& axis) {
+    while (begin < axis.count && axis.first + begin * axis.step < 0) ++begin;
+    end = begin;
+    const std::int64_t left = axis.extent - (axis.first + begin * axis.step);
+    if (left > 0) end += (left + axis.step - 1) / axis.step;
+    if (end > axis.count) end = axis.count;
+  }
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+};
+
+void copy(const Copy& task) {
+  const Axis& columns = task.columns;
+  const Inside inside(columns);
+  const std::int64_t count = inside.end - inside.begin;
+  const std::int64_t whole = count / kLanes * kLanes;
+  const Some rest(count - whole);
+  for (std::int64_t channel = 0; channel < task.channels; ++channel)
+    for (std::int64_t row = 0; row < task.rows.count; ++row) {
+      float* const to = task.to + channel * task.to_stride + row * task.pitch;
+      const std::int64_t from_row = task.rows.first + row * task.rows.step;
+      if (from_row < 0 || from_row >= task.rows.extent || count == 0) {
+        zero(to, columns.count);
+        continue;
+      }
+      const float* const from = task.from + channel * task.from_stride + from_row * columns.extent + columns.first +
+                                inside.begin * columns.step;
+      zero(to, inside.begin);
+      float* const pixels = to + inside.begin;
+      if (columns.step == 1) {
+        for (std::int64_t i = 0; i < whole; i += kLanes) store(pixels + i, load(from + i));
+        if (whole < count) rest.store(pixels + whole, rest.load(from + whole));
+      } else {
+        for (std::int64_t i = 0; i < count; ++i) pixels[i] = from[i * columns.step];
+      }
+      zero(to + inside.end, columns.count - inside.end);
+    }
+}
+
+void leave(const Leave& task) {
+  const Lanes low = all(task.low);
+  const Lanes high = all(task.high);
+  const std::int64_t whole = task.columns / kLanes * kLanes;
+  const Some rest(task.columns - whole);
+  for (std::int64_t row = 0; row < task.rows; ++row) {
+    const float* const sums = task.sums + row * task.pitch;
+    float* const to = task.to + row * task.to_pitch;
+    for (std::int64_t i = 0; i < whole; i += kLanes) store(to + i, within(load(sums + i), low, high));
+    if (whole < task.columns) rest.store(to + whole, within(rest.load(sums + whole), low, high));
+  }
+}
+
+constexpr Kernels kernels_named(const char* instruction_set) {
+  return {instruction_set, kLanes, kMostVectors, add_up<>, copy, leave};
+}
+
+}  // namespace
+}  // namespace spdnn::sparse_conv

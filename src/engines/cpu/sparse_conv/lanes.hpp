@@ -1,0 +1,84 @@
+#pragma once
+
+// A register of numbers in the instruction set of the including file. Everything is in an unnamed namespace, so that
+// these files share no function.
+
+#include "engines/cpu/sparse_conv/kernels.hpp"
+
+#if defined(__AVX512F__) || defined(__AVX2__)
+#include <immintrin.h>
+#endif
+
+namespace spdnn::sparse_conv {
+namespace {
+
+#if defined(__AVX512F__)
+using Lanes = __m512;
+constexpr std::int32_t kMostVectors = 28;  // of 32 registers
+inline Lanes all(float x) { return _mm512_set1_ps(x); }
+inline Lanes load(const float* from) { return _mm512_loadu_ps(from); }
+inline void store(float* to, Lanes x) { _mm512_storeu_ps(to, x); }
+inline Lanes multiply_add(Lanes a, Lanes b, Lanes c) { return _mm512_fmadd_ps(a, b, c); }
+inline Lanes add(Lanes a, Lanes b) { return _mm512_add_ps(a, b); }
+/// With masks, since GCC 12 warns of those without.
+inline Lanes within(Lanes x, Lanes low, Lanes high) {
+  return _mm512_maskz_min_ps(0xffff, high, _mm512_maskz_max_ps(0xffff, low, x));
+}
+/// The first lanes; the others are not touched.
+struct Some {
+  explicit Some(std::int64_t count) : mask(static_cast<__mmask16>((1U << static_cast<unsigned>(count)) - 1)) {}
+  Lanes load(const float* from) const { return _mm512_maskz_loadu_ps(mask, from); }
+  void store(float* to, Lanes x) const { _mm512_mask_storeu_ps(to, mask, x); }
+  __mmask16 mask;
+};
+
+#elif defined(__AVX2__)
+using Lanes = __m256;
+constexpr std::int32_t kMostVectors = 14;  // of 16 registers
+inline Lanes all(float x) { return _mm256_set1_ps(x); }
+inline Lanes load(const float* from) { return _mm256_loadu_ps(from); }
+inline void store(float* to, Lanes x) { _mm256_storeu_ps(to, x); }
+inline Lanes multiply_add(Lanes a, Lanes b, Lanes c) { return _mm256_fmadd_ps(a, b, c); }
+inline Lanes add(Lanes a, Lanes b) { return _mm256_add_ps(a, b); }
+inline Lanes within(Lanes x, Lanes low, Lanes high) { return _mm256_min_ps(high, _mm256_max_ps(low, x)); }
+/// The first lanes; the others are not touched.
+struct Some {
+  explicit Some(std::int64_t count)
+      : mask(_mm256_cmpgt_epi32(_mm256_set1_epi32(static_cast<int>(count)),
+                                _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7))) {}
+  Lanes load(const float* from) const { return _mm256_maskload_ps(from, mask); }
+  void store(float* to, Lanes x) const { _mm256_maskstore_ps(to, mask, x); }
+  __m256i mask;
+};
+
+#else
+typedef float Lanes __attribute__((vector_size(16), may_alias, aligned(4)));  // NOLINT(modernize-use-using)
+constexpr std::int32_t kMostVectors = 12;                                     // of 16 registers; products take some
+inline Lanes all(float x) { return Lanes{x, x, x, x}; }
+inline Lanes load(const float* from) { return *reinterpret_cast<const Lanes*>(from); }
+inline void store(float* to, Lanes x) { *reinterpret_cast<Lanes*>(to) = x; }
+inline Lanes multiply_add(Lanes a, Lanes b, Lanes c) { return a * b + c; }
+inline Lanes add(Lanes a, Lanes b) { return a + b; }
+inline Lanes within(Lanes x, Lanes low, Lanes high) {
+  x = x < low ? low : x;
+  return x > high ? high : x;
+}
+/// The first lanes; the others are not touched.
+struct Some {
+  explicit Some(std::int64_t lanes) : count(lanes) {}
+  Lanes load(const float* from) const {
+    Lanes x{};
+    for (std::int64_t i = 0; i < count; ++i) x[i] = from[i];
+    return x;
+  }
+  void store(float* to, Lanes x) const {
+    for (std::int64_t i = 0; i < count; ++i) to[i] = x[i];
+  }
+  std::int64_t count;
+};
+#endif
+
+constexpr std::int32_t kLanes = sizeof(Lanes) / sizeof(float);
+
+}  // namespace
+}  // namespace spdnn::sparse_conv

@@ -1,0 +1,211 @@
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <limits>
+#include <set>
+
+#include "engines/cpu/sparse_conv/convolve.hpp"
+#include "engines/cpu/sparse_conv/dispatch.hpp"
+#include "support/kernel_contract.hpp"
+#include "support/models.hpp"
+
+namespace spdnn {
+namespace {
+
+using sparse_conv::Filters;
+using sparse_conv::Kernels;
+using sparse_conv::Tiling;
+using testing::ModelCase;
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+ConvolutionShape shape_of(const ModelCase& one) {
+  const Model& model = one.model;
+  const auto& convolution = std::get<Convolution>(model.nodes.front().operation);
+  const Extent images = one.inputs.front().shape.front();
+  return {image_extents(one.inputs.front().shape),
+          image_extents(with_batch(model.values[model.outputs.front()].shape, images)), convolution.groups,
+          convolution.window};
+}
+
+Tiling tiling_for(const ModelCase& one, const Kernels& kernels, int threads) {
+  const auto& convolution = std::get<Convolution>(one.model.nodes.front().operation);
+  return sparse_conv::best_tiling(shape_of(one), convolution.weights->entries(), threads, kernels);
+}
+
+/// The result of the model's convolution; what it is not to write, before and behind it, is compared.
+std::vector<float> convolved(const ModelCase& one, const Tiling& tiling, const Kernels& kernels, int threads) {
+  const auto& convolution = std::get<Convolution>(one.model.nodes.front().operation);
+  const auto filters = allocate<float>(Filters::bytes(tiling, convolution.weights->entries()) / sizeof(float));
+  auto* const packed = reinterpret_cast<std::byte*>(filters.get());
+  Filters::pack(tiling, convolution.weights, convolution.bias, packed);
+  const auto scratch = allocate<float>(sparse_conv::scratch_size(tiling, threads));
+  std::fill_n(scratch.get(), sparse_conv::scratch_size(tiling, threads), std::numeric_limits<float>::quiet_NaN());
+  const ImageExtents& out = tiling.shape.out;
+  constexpr std::size_t kAround = 40;
+  const auto size = static_cast<std::size_t>(out.images * out.channels * out.pixels());
+  std::vector<float> results(size + 2 * kAround, -7.F);
+  sparse_conv::convolve(tiling, kernels, Filters(tiling, packed), threads, one.inputs.front().values.data(),
+                        scratch.get(), results.data() + kAround, {-kInfinity, kInfinity, {}});
+  EXPECT_EQ(std::count(results.begin(), results.begin() + kAround, -7.F), kAround) << one.name;
+  EXPECT_EQ(std::count(results.end() - kAround, results.end(), -7.F), kAround) << one.name;
+  return {results.begin() + kAround, results.end() - kAround};
+}
+
+/// One convolution after another with everything in which they may differ drawn at random.
+ModelCase random_case(std::uint32_t seed) {
+  testing::Rng rng(seed);
+  const auto from = [&](Index least, Index most) { return least + static_cast<Index>(rng.below(most - least + 1)); };
+  Window window;
+  for (const std::size_t axis : {0U, 1U}) {
+    window.kernel[axis] = from(1, 5);
+    window.stride[axis] = from(1, 3);
+    window.dilation[axis] = from(1, 3);
+    window.pad_begin[axis] = from(0, 4);
+    window.pad_end[axis] = from(0, 4);
+  }
+  const Index groups = from(1, 3);
+  const auto least = [&](std::size_t axis) { return (window.kernel[axis] - 1) * window.dilation[axis] + 1; };
+  const Shape shape{from(1, 3), Extent{groups} * from(1, 9), least(0) + from(0, 20), least(1) + from(0, 40)};
+  Convolution convolution = testing::random_convolution(rng, static_cast<Index>(shape[1]), groups * from(1, 12), window,
+                                                        rng.real(0.01, 0.5), groups, rng.below(2) == 0);
+  return testing::convolution_case(fmt::format("random {}", seed), std::move(convolution), shape,
+                                   testing::random_tensor(rng, shape, 0.8));
+}
+
+std::vector<ModelCase> all_cases() {
+  std::vector<ModelCase> cases = testing::convolution_battery();
+  for (std::uint32_t seed = 0; seed < 60; ++seed) cases.push_back(random_case(seed));
+  testing::Rng rng(71);
+  for (const Extent size : {7, 14, 28}) {  // the images of networks, with enough channels for several blocks
+    const Shape shape{2, 48, size, size};
+    for (const Index kernel : {1U, 3U})
+      cases.push_back(
+          testing::convolution_case(fmt::format("{} x {} by {}", size, size, kernel),
+                                    testing::random_convolution(rng, 48, 20, testing::same_window(kernel, kernel), 0.1),
+                                    shape, testing::random_tensor(rng, shape)));
+  }
+  return cases;
+}
+
+TEST(SparseConv, StaysWithinTheBoundOnEveryInstructionSetAndWithAnyThreads) {
+  for (const ModelCase& one : all_cases()) {
+    const Bounded expected = evaluate(one.model, one.inputs).front();
+    for (const Kernels* const kernels : sparse_conv::available_kernels())
+      for (const int threads : {1, 2, 5})
+        EXPECT_LE(largest_ratio(expected, convolved(one, tiling_for(one, *kernels, threads), *kernels, threads)), 1)
+            << one.name << " " << kernels->instruction_set << ", " << threads << " threads";
+  }
+}
+
+/// Blocks and parts are chosen by predicted times: small convolutions would never have several.
+TEST(SparseConv, StaysWithinTheBoundHoweverItIsCut) {
+  for (const ModelCase& one : all_cases()) {
+    const Bounded expected = evaluate(one.model, one.inputs).front();
+    for (const Kernels* const kernels : sparse_conv::available_kernels())
+      for (const Extent channels : {1, 2, 5})
+        for (const Extent parts : {1, 3}) {
+          Tiling tiling = tiling_for(one, *kernels, 1);
+          tiling.channels = std::min(channels, tiling.shape.channels());
+          tiling.parts = std::min(parts, tiling.shape.filters());
+          EXPECT_LE(largest_ratio(expected, convolved(one, tiling, *kernels, 2)), 1)
+              << one.name << " " << kernels->instruction_set << ", " << channels << " channels, " << parts << " parts";
+        }
+  }
+}
+
+/// What the tests above are to meet.
+TEST(SparseConv, IsTestedWithAllKindsOfTiles) {
+  std::set<std::string> kinds;
+  for (const ModelCase& one : all_cases()) {
+    const Tiling tiling = tiling_for(one, *sparse_conv::available_kernels().front(), 1);
+    const auto note = [&](bool is, const char* kind) {
+      if (is) kinds.insert(kind);
+    };
+    const bool shifts = tiling.across.most_shift > 0;
+    note(shifts && tiling.plane_columns() > tiling.pitch, "padding shared by rows");
+    note(shifts && tiling.pitch % tiling.lanes == 0, "rows on bounds");
+    note(!shifts && tiling.shape.window.kernel[1] > 1, "columns copied for each tap");
+    note(tiling.down.first.size() > 1, "phases of rows");
+    note(tiling.row_tiles() > 1, "tiles of rows");
+    note(tiling.column_tiles() > 1, "tiles of columns");
+    note(tiling.shape.in.height != shape_of(one).in.height, "pixels of a pointwise convolution as one row");
+  }
+  EXPECT_EQ(kinds.size(), 7U);
+}
+
+TEST(SparseConv, PermutedFiltersPermuteTheResults) {
+  testing::Rng rng(72);
+  const Shape shape{2, 20, 9, 11};
+  const Convolution given = testing::random_convolution(rng, 20, 31, testing::same_window(3, 3), 0.2);
+  std::vector<Index> order(31);
+  for (Index i = 0; i < 31; ++i) order[i] = (i * 7 + 3) % 31;
+  Convolution permuted = given;
+  testing::Rows rows(31);
+  for (Index i = 0; i < 31; ++i) {
+    for (Offset k = given.weights->offsets[order[i]]; k < given.weights->offsets[order[i] + 1]; ++k)
+      rows[i].emplace_back(given.weights->indices[k], given.weights->entry_value(k));
+    permuted.bias[i] = given.bias[order[i]];
+  }
+  permuted.weights = testing::make_matrix(180, rows);
+  const Tensor images = testing::random_tensor(rng, shape);
+  const ModelCase first = testing::convolution_case("given", given, shape, images);
+  const ModelCase second = testing::convolution_case("permuted", permuted, shape, images);
+  for (const Kernels* const kernels : sparse_conv::available_kernels()) {
+    const std::vector<float> results = convolved(first, tiling_for(first, *kernels, 1), *kernels, 1);
+    const std::vector<float> others = convolved(second, tiling_for(second, *kernels, 1), *kernels, 1);
+    for (std::size_t image = 0; image < 2; ++image)
+      for (std::size_t i = 0; i < 31; ++i)
+        EXPECT_TRUE(std::equal(others.begin() + static_cast<long>((image * 31 + i) * 99),
+                               others.begin() + static_cast<long>((image * 31 + i + 1) * 99),
+                               results.begin() + static_cast<long>((image * 31 + order[i]) * 99)))
+            << kernels->instruction_set << " filter " << i;
+  }
+}
+
+/// A batch is the images one by one, to the last bit, for the tiles are those of one image.
+TEST(SparseConv, ImagesDoNotDependOnTheirBatch) {
+  testing::Rng rng(73);
+  const Shape shape{7, 6, 9, 9};
+  const Convolution convolution = testing::random_convolution(rng, 6, 9, testing::same_window(3, 3), 0.3);
+  const Tensor images = testing::random_tensor(rng, shape);
+  const ModelCase all = testing::convolution_case("all", convolution, shape, images);
+  const Kernels& kernels = *sparse_conv::available_kernels().front();
+  const std::vector<float> together = convolved(all, tiling_for(all, kernels, 1), kernels, 1);
+  for (std::size_t image = 0; image < 7; ++image) {
+    const auto values = images.values.span().subspan(image * 486, 486);
+    const ModelCase one = testing::convolution_case("one", convolution, {1, 6, 9, 9},
+                                                    testing::make_tensor({1, 6, 9, 9}, {values.begin(), values.end()}));
+    const std::vector<float> alone = convolved(one, tiling_for(one, kernels, 1), kernels, 1);
+    EXPECT_TRUE(std::equal(alone.begin(), alone.end(), together.begin() + static_cast<long>(image * 729))) << image;
+  }
+}
+
+/// A convolution, followed by a relu and other functions that are fused with it as well.
+ModelCase several_functions() {
+  testing::Rng rng(75);
+  testing::ModelBuilder builder;
+  const ValueId x = builder.input({kBatchExtent, 6, 9, 9});
+  const ValueId y = builder.add(testing::random_convolution(rng, 6, 6, testing::same_window(3, 3), 0.3), {x});
+  const ValueId positive = builder.add(Activation{}, {y});
+  const ValueId half = builder.constant(testing::make_tensor({}, {-0.5F}));
+  const ValueId line = builder.add(Elementwise{Elementwise::Kind::multiply}, {positive, half});
+  const ValueId sum = builder.add(Elementwise{}, {line, x});
+  const ValueId clipped = builder.add(testing::make_clip(-1, 0.5F), {sum});
+  return {"several functions", builder.finish({clipped}), {testing::random_tensor(rng, {2, 6, 9, 9})}};
+}
+
+/// In whole models, with the functions that are fused.
+TEST(SparseConv, KeepsTheContractOfKernels) {
+  const program::Kernel& kernel = *testing::kernels_of("sparse_conv").front();
+  EXPECT_EQ(testing::contract_fault(kernel, testing::convolution_battery()), "");
+  std::vector<ModelCase> cases{several_functions()};
+  for (const double density : {0.01, 0.1, 0.5})
+    for (const Extent batch : {1, 7}) cases.push_back(testing::small_network(74, density, batch));
+  for (std::uint32_t seed = 0; seed < 40; ++seed) cases.push_back(testing::RandomModel(seed).make(5 + seed, 2));
+  EXPECT_EQ(testing::contract_fault(kernel, cases), "");
+}
+
+}  // namespace
+}  // namespace spdnn
