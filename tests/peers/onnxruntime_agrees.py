@@ -85,6 +85,8 @@ def outputs_of_written(peer, written, images):
         peer.load(written, images)
         return peer.outputs()
     except onnxruntime_peer.Refused as problem:
+        if "Pad should be smaller than kernel" in str(problem):  # which onnxruntime made of a Pad in front of a pool
+            raise
         raise Differs(f"the file written: {problem}") from problem
 
 

@@ -3,9 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <cstring>
+#include <optional>
+#include <span>
 
 #include "io/models/same_padding.hpp"
 #include "io/models/tflite/operators.hpp"
+#include "io/models/transposed_convolution.hpp"
 #include "io/models/weights_of_type.hpp"
 
 namespace spdnn::tflite_reader {
@@ -61,6 +66,41 @@ void add_convolution(OperatorReader& op, const Options& options, Convolution con
   op.set_output(op.add(std::move(convolution), {x}), options.fused_activation_function());
 }
 
+/// A transposed convolution with filters of output channels x H x W x input channels.
+class Transposed {
+ public:
+  /// `filters` is the input that has them; `output`: H and W, which otherwise follow from the padding.
+  Transposed(OperatorReader& op, std::size_t filters, ValueId x, const std::array<std::int64_t, 2>& stride, bool same,
+             const std::optional<std::array<std::int64_t, 2>>& output) {
+    const Constant given = densified(op.constant(filters), op.graph().budget());
+    if (given.shape.size() != 4 || given.shape[3] != op.shape(x)[1])
+      op.fail_input(filters,
+                    fmt::format("filters of {} do not fit {} channels", shape_text(given.shape), op.shape(x)[1]));
+    weights_ = transposed(given, {3, 0, 1, 2}, op.graph().budget());
+    of_.weights = weights_.values.span();
+    of_.inputs = given.shape[3];
+    of_.outputs = given.shape[0];
+    for (std::size_t axis = 0; axis < 2; ++axis) {
+      TransposedConvolution::Axis& one = of_.axes[axis];
+      one.input = op.shape(x)[2 + axis];
+      one.kernel = given.shape[1 + axis];
+      one.stride = checked(op, axis == 0 ? "stride_h" : "stride_w", stride[axis]);
+      const Extent without = same ? one.input * one.stride : one.whole();
+      one.output = checked(op, "an output axis of", output ? (*output)[axis] : without);
+      if (same) one.padding = std::max<Extent>(one.whole() - one.output, 0) / 2;
+    }
+  }
+  ValueId add(OperatorReader& op, ValueId x, std::size_t bias) const {
+    TransposedConvolution of = of_;
+    of.bias = op.bias(bias, static_cast<Index>(of.outputs));
+    return of.add(op, x);
+  }
+
+ private:
+  Constant weights_;
+  TransposedConvolution of_;
+};
+
 void read_pool(OperatorReader& op, Pool::Kind kind) {
   const auto& options = op.needed<tflite::Pool2DOptions>();
   const ValueId x = op.images(0);
@@ -105,6 +145,29 @@ void read_depthwise_conv(OperatorReader& op) {
   const Placement placement{{0, 0, 0, 1}, {0, static_cast<Offset>(w.shape[2]), 1, 0}};
   convolution.weights = weights(op, w, w.shape[3], w.shape[1] * w.shape[2], placement);
   add_convolution(op, options, std::move(convolution), x);
+}
+
+void read_transpose_conv(OperatorReader& op) {
+  const auto& options = op.needed<tflite::TransposeConvOptions>();
+  const ValueId x = op.images(2);
+  const std::vector<std::int64_t> shape = op.integers(0);
+  if (shape.size() != 4) op.fail_input(0, fmt::format("{} lengths, expected those of four axes", shape.size()));
+  const std::array<std::int64_t, 2> stride{options.stride_h(), options.stride_w()};
+  const Transposed transposed(op, 1, x, stride, options.padding() == tflite::Padding::SAME, {{shape[1], shape[2]}});
+  op.set_output(transposed.add(op, x, 3), options.fused_activation_function());
+}
+
+/// MediaPipe's. Its options are the kind of padding (1: SAME, 2: VALID), and the strides along W and H.
+void read_transpose_conv_with_bias(OperatorReader& op) {
+  std::array<std::int32_t, 3> options{};
+  const std::span<const std::uint8_t> given = op.custom_options();
+  if (given.size() < sizeof options) op.fail(fmt::format("{} bytes of options, expected 12", given.size()));
+  std::memcpy(options.data(), given.data(), sizeof options);
+  if (options[0] != 1 && options[0] != 2)
+    op.fail(fmt::format("padding {} is neither 1 (SAME) nor 2 (VALID)", options[0]));
+  const ValueId x = op.images(0);
+  const Transposed transposed(op, 1, x, {options[2], options[1]}, options[0] == 1, std::nullopt);
+  op.set_output(transposed.add(op, x, 2));
 }
 
 void read_max_pool(OperatorReader& op) { read_pool(op, Pool::Kind::max); }

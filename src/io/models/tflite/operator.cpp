@@ -7,11 +7,9 @@
 namespace spdnn::tflite_reader {
 
 OperatorReader::OperatorReader(Graph& graph, const tflite::Operator& source, std::size_t number,
-                               tflite::BuiltinOperator code)
-    : graph_(graph),
-      source_(source),
-      where_(fmt::format("{}: operator {} ({})", graph.file(), number, tflite::EnumNameBuiltinOperator(code))) {
-  if (source.outputs() == nullptr || source.outputs()->size() != 1) fail("expected one output");
+                               const std::string& name)
+    : graph_(graph), source_(source), where_(fmt::format("{}: operator {} ({})", graph.file(), number, name)) {
+  if (source.outputs() == nullptr || source.outputs()->size() == 0) fail("expected one output");
   name_ = graph_.name(output());
 }
 
@@ -86,8 +84,8 @@ ValueId OperatorReader::in_file_order(ValueId value, const Shape& to) {
   return add(to_channels_first(), {add(Reshape{to}, {value})});
 }
 
-void OperatorReader::require_stated_shape(const Shape& shape) const {
-  const tflite::Tensor& tensor = graph_.tensor(output());
+void OperatorReader::require_stated_shape(const Shape& shape, std::size_t i) const {
+  const tflite::Tensor& tensor = graph_.tensor(output(i));
   if (graph_.reshaped() || tensor.shape() == nullptr || tensor.shape()->size() == 0) return;
   Shape stated;
   for (const std::int32_t extent : *tensor.shape()) stated.push_back(extent);
@@ -95,11 +93,12 @@ void OperatorReader::require_stated_shape(const Shape& shape) const {
   bool equal = stated.size() == rank;
   for (std::size_t axis = 1; equal && axis < rank; ++axis) equal = stated[axis] == shape[axis_of_value(axis, rank)];
   if (!equal)
-    fail(fmt::format("its output '{}' has the shape {} in the file, but {} follows from its inputs{}", name_,
-                     shape_text(stated), shape_text(shape), rank == kImageAxes ? ", channels first" : ""));
+    fail(fmt::format("its output '{}' has the shape {} in the file, but {} follows from its inputs{}",
+                     graph_.name(output(i)), shape_text(stated), shape_text(shape),
+                     rank == kImageAxes ? ", channels first" : ""));
 }
 
-void OperatorReader::set_output(ValueId value, tflite::FusedActivation fused) {
+void OperatorReader::set_output(ValueId value, tflite::FusedActivation fused, std::size_t i) {
   using Fused = tflite::FusedActivation;
   if (fused == Fused::RELU) {
     value = add(Activation{}, {value});
@@ -112,8 +111,8 @@ void OperatorReader::set_output(ValueId value, tflite::FusedActivation fused) {
     fail(fmt::format("the fused activation {} is not supported; expected NONE, RELU, RELU6 or RELU_N1_TO_1",
                      *name == '\0' ? std::to_string(static_cast<int>(fused)) : name));
   }
-  require_stated_shape(shape(value));
-  graph_.set(output(), value);
+  require_stated_shape(shape(value), i);
+  graph_.set(output(i), value);
 }
 
 Activation clip(float low, float high) { return {.kind = Activation::Kind::clip, .low = low, .high = high}; }

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -12,7 +14,7 @@ namespace spdnn::tflite_reader {
 class OperatorReader {
  public:
   /// `number` is the operator's index in the file, from 0 as in TensorFlow's tools.
-  OperatorReader(Graph& graph, const tflite::Operator& source, std::size_t number, tflite::BuiltinOperator code);
+  OperatorReader(Graph& graph, const tflite::Operator& source, std::size_t number, const std::string& name);
 
   Graph& graph() { return graph_; }
   /// Formatted as FILE: operator 12 (CONV_2D).
@@ -36,7 +38,13 @@ class OperatorReader {
   std::size_t inputs() const { return source_.inputs() == nullptr ? 0 : source_.inputs()->size(); }
   bool has_input(std::size_t i) const { return i < inputs() && input(i) >= 0; }
   TensorId input(std::size_t i) const { return source_.inputs()->Get(static_cast<flatbuffers::uoffset_t>(i)); }
-  TensorId output() const { return source_.outputs()->Get(0); }
+  std::size_t outputs() const { return source_.outputs()->size(); }
+  TensorId output(std::size_t i = 0) const { return source_.outputs()->Get(static_cast<flatbuffers::uoffset_t>(i)); }
+  /// The bytes of a custom operator's options.
+  std::span<const std::uint8_t> custom_options() const {
+    if (source_.custom_options() == nullptr) return {};
+    return {source_.custom_options()->data(), source_.custom_options()->size()};
+  }
   /// The rank of the input.
   std::size_t rank(std::size_t i) const;
 
@@ -58,14 +66,14 @@ class OperatorReader {
   ValueId add(Operation operation, std::vector<ValueId> inputs);
   /// The value in the file's order of axes, with that shape. Nothing is moved if the order in memory is the same.
   ValueId in_file_order(ValueId value, const Shape& shape);
-  /// Sets the operator's output after applying the fused activation.
-  void set_output(ValueId value, tflite::FusedActivation fused = tflite::FusedActivation::NONE);
+  /// Sets an output of the operator after applying the fused activation.
+  void set_output(ValueId value, tflite::FusedActivation fused = tflite::FusedActivation::NONE, std::size_t i = 0);
   void set_output(Constant constant) { graph_.set(output(), std::move(constant)); }
 
  private:
   TensorId checked_input(std::size_t i) const;
-  /// DataError if the file states another shape for the output; the batch is ignored.
-  void require_stated_shape(const Shape& shape) const;
+  /// DataError if the file states another shape for that output; the batch is ignored.
+  void require_stated_shape(const Shape& shape, std::size_t i) const;
 
   Graph& graph_;
   const tflite::Operator& source_;

@@ -101,9 +101,16 @@ Shape input_shape(const Graph& graph, TensorId id, const std::optional<Shape>& g
   return shape;
 }
 
-/// The operator's code, and its name with that of a custom one.
-std::pair<tflite::BuiltinOperator, std::string> code_of(const Graph& graph, const tflite::Operator& source,
-                                                        std::size_t number) {
+/// An operator as the file names it.
+struct Named {
+  tflite::BuiltinOperator code;
+  std::string custom;  ///< the name of a custom one
+  std::string name;    ///< both, for messages
+
+  const Operator* found() const { return find_operator(code, custom); }
+};
+
+Named named(const Graph& graph, const tflite::Operator& source, std::size_t number) {
   const auto* codes = graph.source().operator_codes();
   if (codes == nullptr || source.opcode_index() >= codes->size())
     graph.fail(fmt::format("operator {}: its opcode_index {} does not exist", number, source.opcode_index()));
@@ -111,16 +118,17 @@ std::pair<tflite::BuiltinOperator, std::string> code_of(const Graph& graph, cons
   const auto found = std::max(code.builtin_code(), static_cast<tflite::BuiltinOperator>(code.short_code()));
   std::string name = tflite::EnumNameBuiltinOperator(found);
   if (name.empty()) name = fmt::format("number {}", static_cast<int>(found));
-  if (found == tflite::BuiltinOperator::CUSTOM && code.custom_code() != nullptr)
-    name += " " + code.custom_code()->str();
-  return {found, name};
+  const bool custom = found == tflite::BuiltinOperator::CUSTOM && code.custom_code() != nullptr;
+  if (custom) name += " " + code.custom_code()->str();
+  return {found, custom ? code.custom_code()->str() : "", name};
 }
 
-void read_operator(Graph& graph, const tflite::Operator& source, std::size_t number, tflite::BuiltinOperator code) {
-  OperatorReader op(graph, source, number, code);
-  const Operator& known = *find_operator(code);
+void read_operator(Graph& graph, const tflite::Operator& source, std::size_t number, const Named& of) {
+  OperatorReader op(graph, source, number, of.name);
+  const Operator& known = *of.found();
   if (op.inputs() < known.least_inputs || op.inputs() > known.most_inputs)
     op.fail(fmt::format("{} inputs, expected {}..{}", op.inputs(), known.least_inputs, known.most_inputs));
+  if (op.outputs() != 1 && of.code != tflite::BuiltinOperator::SPLIT) op.fail("expected one output");
   known.read(op);
 }
 
@@ -133,25 +141,25 @@ class Operators {
   /// Finds the operators that are not supported, which needs no shapes.
   void check_codes() {
     for (std::size_t i = 0; i < size(); ++i) {
-      const auto [code, name] = code_of(graph_, at(i), i);
-      if (find_operator(code) != nullptr) continue;
-      refusals_.add_unsupported(name, name_of(i));
+      const Named of = named(graph_, at(i), i);
+      if (of.found() != nullptr) continue;
+      refusals_.add_unsupported(of.name, name_of(i));
       add_missing(at(i));
     }
   }
   /// Reads the operators; those that read what a refused one makes are left out.
   void read() {
     for (std::size_t i = 0; i < size(); ++i) {
-      const auto [code, name] = code_of(graph_, at(i), i);
-      if (find_operator(code) == nullptr) continue;
+      const Named of = named(graph_, at(i), i);
+      if (of.found() == nullptr) continue;
       if (reads_missing(at(i))) {
         add_missing(at(i));
         continue;
       }
       try {
-        read_operator(graph_, at(i), i, code);
+        read_operator(graph_, at(i), i, of);
       } catch (const DataError& refusal) {
-        refusals_.add(name, name_of(i), refusal);
+        refusals_.add(of.name, name_of(i), refusal);
         add_missing(at(i));
       }
     }

@@ -106,6 +106,17 @@ void read_resize_nearest_neighbor(OperatorReader& op) {
   read_resize(op, Resize{}, options.align_corners(), options.half_pixel_centers());
 }
 
+void read_space_to_depth(OperatorReader& op) {
+  const ValueId x = op.images(0);
+  const Shape from = op.shape(x);
+  const Extent block = op.needed<tflite::SpaceToDepthOptions>().block_size();
+  if (block < 1 || block > Extent{1} << 15U || from[2] % block != 0 || from[3] % block != 0)
+    op.fail(fmt::format("block_size {} does not divide {} x {} pixels", block, from[2], from[3]));
+  const ValueId split = op.add(Reshape{{from[0], from[1], from[2] / block, block, from[3] / block, block}}, {x});
+  const ValueId moved = op.add(Transpose{{0, 3, 5, 1, 2, 4}}, {split});
+  op.set_output(op.add(Reshape{{from[0], from[1] * block * block, from[2] / block, from[3] / block}}, {moved}));
+}
+
 void read_depth_to_space(OperatorReader& op) {
   const ValueId x = op.images(0);
   const Shape from = op.shape(x);

@@ -151,8 +151,8 @@ TEST(TfliteHostile, GraphsThatAreNoneAreRefused) {
 }
 
 TEST(TfliteHostile, WhatIsNotSupportedIsNamed) {
-  expect_part(refused([](TfliteConvFile& file) { file.model.operator_codes[0]->builtin_code = Code::TRANSPOSE_CONV; }),
-              "net.tflite: operator 0 (TRANSPOSE_CONV): the operator is not supported; supported operators: ADD, ");
+  expect_part(refused([](TfliteConvFile& file) { file.model.operator_codes[0]->builtin_code = Code::LSTM; }),
+              "net.tflite: operator 0 (LSTM): the operator is not supported; supported operators: ABS, ADD, ");
   expect_part(refused([](TfliteConvFile& file) {
                 file.model.operator_codes[0]->builtin_code = Code::CUSTOM;
                 file.model.operator_codes[0]->custom_code = "Landmarks";
@@ -172,7 +172,7 @@ TEST(TfliteHostile, AllThatIsNotSupportedIsNamedAtOnce) {
   expect_part(refused([](TfliteConvFile& file) {
                 file.options().stride_w = 0;
                 file.model.operator_codes.push_back(std::make_unique<tflite::OperatorCodeT>());
-                file.model.operator_codes.back()->builtin_code = Code::TRANSPOSE_CONV;
+                file.model.operator_codes.back()->builtin_code = Code::LSTM;
                 for (int i = 0; i < 3; ++i) {
                   auto& operators = file.graph().operators;
                   operators.push_back(std::make_unique<tflite::OperatorT>());
@@ -181,8 +181,8 @@ TEST(TfliteHostile, AllThatIsNotSupportedIsNamedAtOnce) {
                   operators.back()->inputs = operators[0]->outputs;
                 }
               }),
-              "net.tflite: 3 nodes are not supported: 2 TRANSPOSE_CONV, the first operator 1; 1 CONV_2D, operator 0: "
-              "stride_w 0 is outside 1..2147483647; supported operators: ADD, ");
+              "net.tflite: 3 nodes are not supported: 2 LSTM, the first operator 1; 1 CONV_2D, operator 0: "
+              "stride_w 0 is outside 1..2147483647; supported operators: ABS, ADD, ");
 }
 
 TEST(TfliteHostile, SizesOfImagesThatAreNoneAreRefused) {

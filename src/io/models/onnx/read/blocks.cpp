@@ -7,8 +7,8 @@
 #include "io/models/onnx/read/combined.hpp"
 #include "io/models/onnx/read/fold.hpp"
 #include "io/models/onnx/read/operators.hpp"
-#include "io/models/onnx/read/parts.hpp"
 #include "io/models/onnx/read/reshaping.hpp"
+#include "io/models/parts.hpp"
 
 namespace spdnn::onnx_reader {
 
@@ -30,6 +30,14 @@ std::vector<std::int64_t> lengths(NodeReader& node, std::size_t input) {
   if (!list.integers() || list.shape.size() != 1) node.fail_input(input, "expected a list of integers");
   if (list.size() > kMostAxes) node.fail_input(input, fmt::format("{} axes are more than {}", list.size(), kMostAxes));
   return {list.ints().begin(), list.ints().end()};
+}
+
+/// An axis several times over.
+ValueId repeated(NodeReader& node, ValueId value, std::size_t axis, std::int64_t times) {
+  if (times == 1) return value;
+  const auto count = static_cast<std::size_t>(times);
+  node.graph().budget().take(count * sizeof(ValueId));
+  return node.add(Concat{static_cast<Index>(axis)}, std::vector<ValueId>(count, value));
 }
 
 }  // namespace

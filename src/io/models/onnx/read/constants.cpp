@@ -10,8 +10,8 @@
 
 #include "io/models/onnx/read/fold.hpp"
 #include "io/models/onnx/read/operators.hpp"
-#include "io/models/onnx/read/parts.hpp"
 #include "io/models/onnx/read/reshaping.hpp"
+#include "io/models/parts.hpp"
 
 namespace spdnn::onnx_reader {
 

@@ -5,9 +5,10 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "io/models/onnx/read/operators.hpp"
-#include "io/models/onnx/read/parts.hpp"
+#include "io/models/parts.hpp"
 
 namespace spdnn::onnx_reader {
 
@@ -46,32 +47,19 @@ std::vector<std::int64_t> pads_of_all_axes(NodeReader& node, const std::vector<s
   return all;
 }
 
-/// Where the elements of a padded axis come from: the element at the end (edge), those before it in reverse (reflect),
-/// or those at the other end (wrap).
-std::vector<std::int64_t> padded_positions(NodeReader& node, const std::string& mode, Extent length, Extent begin,
-                                           Extent end) {
-  const Extent most = mode == "edge" ? Extent{kMaxIndex} : mode == "reflect" ? length - 1 : length;
-  if (begin > most || end > most)
-    node.fail(fmt::format("pads: {} and {} by the mode {} are more than {}", begin, end, mode, most));
-  node.graph().budget().take(static_cast<std::size_t>(std::max<Extent>(begin + length + end, 0)) * sizeof(Node));
-  std::vector<std::int64_t> positions;
-  for (Extent at = -begin; at < length + end; ++at) {
-    Extent from = at;
-    if (mode == "edge") from = std::clamp<Extent>(at, 0, length - 1);
-    if (mode == "reflect") from = at < 0 ? -at : at >= length ? 2 * (length - 1) - at : at;
-    if (mode == "wrap") from = (at + length) % length;
-    positions.push_back(from);
-  }
-  if (positions.empty()) node.fail("pads: nothing is left of an axis");
-  return positions;
-}
-
 void read_padding_by_elements(NodeReader& node, const std::string& mode, const Pad& pad) {
+  const Border border = mode == "edge" ? Border::edge : mode == "reflect" ? Border::reflect : Border::wrap;
   ValueId value = node.any_value(0);
   for (std::size_t axis = 0; axis < pad.begin.size(); ++axis) {
-    if (pad.begin[axis] == 0 && pad.end[axis] == 0) continue;
+    const auto [begin, end] = std::pair(pad.begin[axis], pad.end[axis]);
+    if (begin == 0 && end == 0) continue;
     const Extent length = node.graph().shape(value)[axis];
-    value = picked(node, value, axis, padded_positions(node, mode, length, pad.begin[axis], pad.end[axis]));
+    const Extent most = widest(border, length);
+    if (begin > most || end > most)
+      node.fail(fmt::format("pads: {} and {} by the mode {} are more than {}", begin, end, mode, most));
+    if (begin + length + end < 1) node.fail("pads: nothing is left of an axis");
+    node.graph().budget().take(static_cast<std::size_t>(begin + length + end) * sizeof(Node));
+    value = picked(node, value, axis, bordered(border, length, begin, end));
   }
   node.set_moved(value);
 }

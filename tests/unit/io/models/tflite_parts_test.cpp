@@ -1,0 +1,240 @@
+// TensorFlow Lite's operators that take parts of a value, transposed convolutions, and functions: what they compute.
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <numeric>
+
+#include "model/oracle/evaluate.hpp"
+#include "support/tflite_file.hpp"
+
+namespace spdnn {
+namespace {
+
+using tflite_test::Code;
+using tflite_test::expect_part;
+using tflite_test::refusal;
+using tflite_test::Shape32;
+using Parts = tflite_test::File;
+using Values = std::vector<double>;
+
+/// The images N x H x W x C of one image count from 0; the model's input is N x C x H x W.
+Tensor counted_images(Extent height, Extent width, Extent channels) {
+  std::vector<float> values;
+  for (Extent c = 0; c < channels; ++c)
+    for (Extent p = 0; p < height * width; ++p) values.push_back(static_cast<float>(p * channels + c));
+  return {{1, channels, height, width}, std::move(values)};
+}
+
+std::vector<Values> outcomes(const Parts& file, const Tensor& images) {
+  std::vector<Values> all;
+  for (const Bounded& output : evaluate(file.read(), {images})) all.push_back(output.values);
+  return all;
+}
+
+TEST(TfliteParts, Slices) {
+  Parts file;
+  const std::int32_t x = file.input({1, 2, 3, 2});
+  const std::int32_t begin = file.integers("begin", {4}, {0, 1, 0, 1});
+  const std::int32_t size = file.integers("size", {4}, {1, 1, -1, 1});
+  file.output(file.add(Code::SLICE, {x, begin, size}, {1, 1, 3, 1}));
+  EXPECT_EQ(outcomes(file, counted_images(2, 3, 2)), (std::vector<Values>{{7, 9, 11}}));
+  const auto beyond = [&](const std::vector<std::int32_t>& from, const std::vector<std::int32_t>& length) {
+    Parts other;
+    const std::int32_t input = other.input({1, 2, 3, 2});
+    other.output(other.add(Code::SLICE, {input, other.integers("b", {4}, from), other.integers("s", {4}, length)}, {}));
+    return refusal(other);
+  };
+  expect_part(beyond({0, 1, 0, 0}, {1, 2, 3, 2}), "(SLICE): the elements 1 to 3 of axis 1 with 2");
+  expect_part(beyond({0, 0, 0, 0}, {1, 0, 3, 2}), "(SLICE): the elements 0 to 0 of axis 1 with 2");
+}
+
+TEST(TfliteParts, StridedSlices) {
+  const auto sliced = [](const std::vector<std::int32_t>& begin, const std::vector<std::int32_t>& end,
+                         const std::vector<std::int32_t>& steps, tflite::StridedSliceOptionsT options = {}) {
+    Parts file;
+    const std::int32_t x = file.input({1, 2, 5, 1});
+    const auto count = static_cast<std::int32_t>(begin.size());
+    const std::vector<std::int32_t> inputs{x, file.integers("b", {count}, begin), file.integers("e", {count}, end),
+                                           file.integers("s", {count}, steps)};
+    file.output(file.add(Code::STRIDED_SLICE, inputs, {}, std::move(options)));
+    return file;
+  };
+  const auto of = [&](const auto&... arguments) { return outcomes(sliced(arguments...), counted_images(2, 5, 1))[0]; };
+  using List = std::vector<std::int32_t>;
+  EXPECT_EQ(of(List{0, 0, 0}, List{1, 2, 5}, List{1, 1, 2}), (Values{0, 2, 4, 5, 7, 9}));
+  EXPECT_EQ(of(List{0, -1, -3}, List{1, 9, -1}, List{1, 1, 1}), (Values{7, 8}));
+  tflite::StridedSliceOptionsT masks;
+  masks.begin_mask = 4;
+  masks.end_mask = 2;
+  EXPECT_EQ(of(List{0, 1, 3}, List{1, 0, 2}, List{1, 1, 1}, masks), (Values{5, 6}));
+  tflite::StridedSliceOptionsT single;
+  single.shrink_axis_mask = 2;
+  EXPECT_EQ(of(List{0, 1, 0}, List{1, 0, 5}, List{1, 1, 4}, single), (Values{5, 9}));
+  EXPECT_EQ(sliced({0, 1, 0}, {1, 2, 5}, {1, 1, 4}, single).read().values.back().shape, (Shape{1, 2, 1}));
+  expect_part(refusal(sliced({0, 0, 4}, {1, 2, 0}, {1, 1, -1})), "a step of -1 is not supported");
+  tflite::StridedSliceOptionsT ellipsis;
+  ellipsis.ellipsis_mask = 1;
+  expect_part(refusal(sliced({0}, {1}, {1}, ellipsis)), "ellipsis_mask, new_axis_mask and offset are not supported");
+}
+
+TEST(TfliteParts, SplitsHaveSeveralOutputs) {
+  Parts file;
+  const std::int32_t axis = file.integers("axis", {}, {-1});
+  const std::int32_t x = file.input({1, 1, 2, 4});
+  const std::int32_t first = file.add(Code::SPLIT, {axis, x}, {1, 1, 2, 2});
+  const std::int32_t second = file.tensor("second", {1, 1, 2, 2});
+  file.last().outputs.push_back(second);
+  file.output(first).output(second);
+  EXPECT_EQ(outcomes(file, counted_images(1, 2, 4)), (std::vector<Values>{{0, 1, 4, 5}, {2, 3, 6, 7}}));
+  file.last().outputs.push_back(file.tensor("third", {1, 1, 2, 1}));
+  expect_part(refusal(file), "(SPLIT): 4 elements of axis 3 for 3 outputs");
+}
+
+TEST(TfliteParts, AxesOfLengthOneComeAndGo) {
+  Parts file;
+  const std::int32_t x = file.input({1, 2, 1, 3});
+  tflite::SqueezeOptionsT options;
+  options.squeeze_dims = {2};
+  const std::int32_t flat = file.add(Code::SQUEEZE, {x}, {1, 2, 3}, options);
+  file.output(flat).output(file.add(Code::EXPAND_DIMS, {flat, file.integers("axis", {}, {-1})}, {1, 2, 3, 1}));
+  const std::vector<Bounded> both = evaluate(file.read(), {counted_images(2, 1, 3)});
+  EXPECT_EQ(both[0].shape, (Shape{1, 2, 3}));
+  EXPECT_EQ(both[0].values, (Values{0, 1, 2, 3, 4, 5}));
+  EXPECT_EQ(both[1].shape, (Shape{1, 2, 3, 1}));
+  EXPECT_EQ(both[1].values, (Values{0, 1, 2, 3, 4, 5}));
+  file.graph().operators[0]->builtin_options.AsSqueezeOptions()->squeeze_dims = {1};
+  expect_part(refusal(file), "(SQUEEZE): axis 1 has the length 2, expected 1");
+}
+
+TEST(TfliteParts, MirroredPadding) {
+  const auto padded = [](tflite::MirrorPadMode mode, std::int32_t before) {
+    Parts file;
+    const std::int32_t x = file.input({1, 1, 3, 1});
+    tflite::MirrorPadOptionsT options;
+    options.mode = mode;
+    const std::int32_t pads = file.integers("pads", {4, 2}, {0, 0, 0, 0, before, 1, 0, 0});
+    file.output(file.add(Code::MIRROR_PAD, {x, pads}, {1, 1, before + 4, 1}, options));
+    return file;
+  };
+  const Tensor row = counted_images(1, 3, 1);
+  EXPECT_EQ(outcomes(padded(tflite::MirrorPadMode::REFLECT, 2), row)[0], (Values{2, 1, 0, 1, 2, 1}));
+  EXPECT_EQ(outcomes(padded(tflite::MirrorPadMode::SYMMETRIC, 3), row)[0], (Values{2, 1, 0, 0, 1, 2, 2}));
+  expect_part(refusal(padded(tflite::MirrorPadMode::REFLECT, 3)), "padding of 3 and 1 around 3 elements");
+}
+
+TEST(TfliteParts, SpaceBecomesDepthAndBack) {
+  Parts file;
+  const std::int32_t x = file.input({1, 2, 4, 1});
+  tflite::SpaceToDepthOptionsT options;
+  options.block_size = 2;
+  const std::int32_t deep = file.add(Code::SPACE_TO_DEPTH, {x}, {1, 1, 2, 4}, options);
+  tflite::DepthToSpaceOptionsT back;
+  back.block_size = 2;
+  file.output(deep).output(file.add(Code::DEPTH_TO_SPACE, {deep}, {1, 2, 4, 1}, back));
+  EXPECT_EQ(outcomes(file, counted_images(2, 4, 1)),
+            (std::vector<Values>{{0, 1, 4, 5, 2, 3, 6, 7}, {0, 1, 2, 3, 4, 5, 6, 7}}));
+}
+
+/// What a transposed convolution scatters: pixel (h, w) adds to the outputs around stride h, less the padding.
+Values scattered(const Tensor& x, const std::vector<float>& w, Extent kernel, Extent stride, Extent outputs,
+                 Extent height, Extent width, Extent padding) {
+  Values y(static_cast<std::size_t>(height * width * outputs), 0);
+  const Extent channels = x.shape[1];
+  for (Extent c = 0; c < channels; ++c)
+    for (Extent h = 0; h < x.shape[2]; ++h)
+      for (Extent v = 0; v < x.shape[3]; ++v)
+        for (Extent o = 0; o < outputs; ++o)
+          for (Extent r = 0; r < kernel; ++r)
+            for (Extent s = 0; s < kernel; ++s) {
+              const Extent p = h * stride + r - padding;
+              const Extent q = v * stride + s - padding;
+              if (p < 0 || q < 0 || p >= height || q >= width) continue;
+              const auto from = static_cast<std::size_t>((c * x.shape[2] + h) * x.shape[3] + v);
+              const auto weight = static_cast<std::size_t>(((o * kernel + r) * kernel + s) * channels + c);
+              y[static_cast<std::size_t>((p * width + q) * outputs + o)] += double{x.values[from]} * w[weight];
+            }
+  return y;
+}
+
+std::vector<float> weights_of(std::size_t count) {
+  std::vector<float> weights(count);
+  for (std::size_t i = 0; i < count; ++i) weights[i] = static_cast<float>(i * 7 % 11) - 5;
+  return weights;
+}
+
+TEST(TfliteTransposed, ConvolutionsScatter) {
+  const Tensor x = counted_images(2, 3, 2);
+  const std::vector<float> w = weights_of(std::size_t{3} * 3 * 3 * 2);
+  for (const bool same : {true, false}) {
+    Parts file;
+    const Shape32 made{1, same ? 4 : 5, same ? 6 : 7, 3};
+    const std::int32_t input = file.input({1, 2, 3, 2});
+    const std::int32_t shape = file.integers("shape", {4}, made);
+    tflite::TransposeConvOptionsT options;
+    options.padding = same ? tflite::Padding::SAME : tflite::Padding::VALID;
+    options.stride_h = options.stride_w = 2;
+    file.output(file.add(Code::TRANSPOSE_CONV, {shape, file.floats("w", {3, 3, 3, 2}, w), input}, made, options));
+    EXPECT_EQ(outcomes(file, x)[0], scattered(x, w, 3, 2, 3, made[1], made[2], 0)) << same;
+  }
+}
+
+TEST(TfliteTransposed, CustomOnesHaveABias) {
+  const auto made_by = [](const std::vector<std::int32_t>& options) {
+    Parts file;
+    const std::int32_t x = file.input({1, 2, 2, 1});
+    const std::int32_t w = file.floats("w", {2, 2, 2, 1}, weights_of(8));
+    file.output(file.add(Code::CUSTOM, {x, w, file.floats("b", {2}, {100, 200})}, {1, 4, 4, 2}));
+    file.model.operator_codes[0]->custom_code = "Convolution2DTransposeBias";
+    file.last().custom_options.resize(options.size() * sizeof(std::int32_t));
+    std::memcpy(file.last().custom_options.data(), options.data(), file.last().custom_options.size());
+    return file;
+  };
+  const Tensor x = counted_images(2, 2, 1);
+  Values expected = scattered(x, weights_of(8), 2, 2, 2, 4, 4, 0);
+  for (std::size_t i = 0; i < expected.size(); ++i) expected[i] += i % 2 == 0 ? 100 : 200;
+  EXPECT_EQ(outcomes(made_by({1, 2, 2}), x)[0], expected);
+  EXPECT_EQ(outcomes(made_by({2, 2, 2}), x)[0], expected);
+  expect_part(refusal(made_by({3, 2, 2})), "padding 3 is neither 1 (SAME) nor 2 (VALID)");
+  expect_part(refusal(made_by({1, 2})), "8 bytes of options, expected 12");
+}
+
+TEST(TfliteFunctions, ByHand) {
+  const auto of = [](Code code, const std::vector<float>& x) {
+    Parts file;
+    const auto count = static_cast<std::int32_t>(x.size());
+    file.output(file.add(code, {file.input({1, count})}, {1, count}));
+    return evaluate(file.read(), {Tensor{{1, Extent{count}}, x}})[0].values;
+  };
+  EXPECT_EQ(of(Code::ABS, {-2, 3}), (Values{2, 3}));
+  EXPECT_EQ(of(Code::NEG, {-2, 3}), (Values{2, -3}));
+  EXPECT_EQ(of(Code::SQUARE, {-2, 3}), (Values{4, 9}));
+  EXPECT_EQ(of(Code::SQRT, {4}), (Values{2}));
+  EXPECT_EQ(of(Code::RSQRT, {4}), (Values{0.5}));
+  EXPECT_EQ(of(Code::EXP, {1}), (Values{std::exp(1.0)}));
+  EXPECT_EQ(of(Code::LOG, {2}), (Values{std::log(2.0)}));
+  EXPECT_EQ(of(Code::TANH, {0.5}), (Values{std::tanh(0.5)}));
+  EXPECT_EQ(of(Code::ELU, {-1, 2}), (Values{std::expm1(-1.0), 2}));
+  const auto two = [](Code code) {
+    Parts file;
+    const std::int32_t x = file.input({1, 2});
+    file.output(file.add(code, {x, file.floats("c", {2}, {2, -3})}, {1, 2}));
+    return evaluate(file.read(), {Tensor{{1, 2}, std::vector<float>{3, -4}}})[0].values;
+  };
+  EXPECT_EQ(two(Code::MAXIMUM), (Values{3, -3}));
+  EXPECT_EQ(two(Code::MINIMUM), (Values{2, -4}));
+  EXPECT_EQ(two(Code::DIV), (Values{1.5, 4.0 / 3}));
+  EXPECT_EQ(two(Code::POW), (Values{9, -1.0 / 64}));
+  Parts leaky;
+  tflite::LeakyReluOptionsT options;
+  options.alpha = 0.25F;
+  leaky.output(leaky.add(Code::LEAKY_RELU, {leaky.input({1, 2})}, {1, 2}, options));
+  EXPECT_EQ(evaluate(leaky.read(), {Tensor{{1, 2}, std::vector<float>{-4, 4}}})[0].values, (Values{-1, 4}));
+  leaky.graph().operators[0]->builtin_options.AsLeakyReluOptions()->alpha = NAN;
+  expect_part(refusal(leaky), "(LEAKY_RELU): alpha nan is not finite");
+}
+
+}  // namespace
+}  // namespace spdnn
