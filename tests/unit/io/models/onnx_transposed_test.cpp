@@ -189,8 +189,7 @@ TEST(OnnxTransposed, WhatDoesNotFitIsRefused) {
             node + "an output axis has the length 0, expected 1..2147483647");
   EXPECT_EQ(with({4, 2, 3, 3}, "output_padding", Integers{0, -1}),
             node + "attribute output_padding: -1 is outside 0..2147483647");
-  EXPECT_EQ(with({4, 2, 3, 3}, "strides", Integers{100000, 100000}),
-            node + "strides of 100000 x 100000 are too large");
+  EXPECT_EQ(with({4, 2, 3, 3}, "strides", Integers{100000, 100000}), node + "strides of 100000 x 100000 are too large");
   EXPECT_EQ(with({4, 2, 3, 3}, "strides", Integers{10000, 10000}),
             "net.onnx: the constants take far more memory than the file has bytes; one of them is copied "
             "repeatedly");

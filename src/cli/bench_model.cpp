@@ -1,0 +1,106 @@
+// `spdnn bench model`: how fast a model is, for lists of batches and threads.
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "bench/model_bench.hpp"
+#include "cli/commands.hpp"
+#include "cli/infer_model.hpp"
+#include "cli/options.hpp"
+#include "cli/result_files.hpp"
+#include "cli/specification.hpp"
+#include "core/text/json_text.hpp"
+#include "core/threads/parallel.hpp"
+#include "io/models/model_file.hpp"
+#include "report/render/html/html.hpp"
+#include "spdnn/error.hpp"
+
+namespace spdnn::cli {
+
+namespace {
+
+double duration_of(const po::variables_map& values, const char* option) {
+  const std::string text = values[option].as<std::string>();
+  const double seconds = parse_real(option, text);
+  if (seconds < 0) throw UsageError(fmt::format("--{}: {} is negative", option, text));
+  return seconds;
+}
+
+bench::ModelBench bench_of(const po::variables_map& values) {
+  bench::ModelBench bench;
+  bench.path = values["model"].as<std::string>();
+  const std::string variant = values["variant"].as<std::string>();
+  if (variant != "auto") bench.settings.variant = variant;
+  if (const auto precision = text_of(values, "precision")) bench.settings.precision = parse_precision(*precision);
+  bench.rewrites = parse_rewrites(values["rewrite"].as<std::string>());
+  bench.warm_up = duration_of(values, "warm-up");
+  bench.seconds = duration_of(values, "seconds");
+  if (const auto runs = text_of(values, "runs")) bench.runs = parse_count("runs", *runs);
+  bench.layers = values.count("layers") != 0;
+  return bench;
+}
+
+std::vector<Index> thread_counts(const po::variables_map& values) {
+  if (const auto text = text_of(values, "threads")) return parse_counts("threads", *text);
+  return {static_cast<Index>(host_threads())};
+}
+
+}  // namespace
+
+CommandForm bench_model_form() {
+  OptionGroup group;
+  group.options.add_options()                                                                                        //
+      ("shape", takes("N,C,H,W"), "shape of the model's input; the letter N means any number; default: the file's")  //
+      ("batch", takes("N", "1"), "images of a run; several, separated by commas")                                    //
+      ("threads", takes("N"), "host threads; several, separated by commas; default: all that are granted")           //
+      ("variant", takes("ENGINE", "auto"), "engine; see spdnn variants --models")                                    //
+      ("precision", takes("fp32|fp64|bf16"), "default: the variant's first")                                         //
+      ("rewrite", takes("REWRITES", "all"), "exact rewrites of the model: all, none or a list")                      //
+      ("warm-up", takes("SECONDS", "0.5"), "time of uncounted runs, at least one")                                   //
+      ("seconds", takes("SECONDS", "2"), "begin no run of a measurement after this time")                            //
+      ("runs", takes("N"), "number of runs, however long they take")                                                 //
+      ("layers", "measure the time of each node as well, in runs of their own")                                      //
+      ("json", takes("FILE"), "write one JSON line per measurement here (-: stdout)")                                //
+      ("html", takes("FILE"), "write a page with all times, and bars of the nodes, here (-: stdout)");
+  return {.name = "bench model",
+          .summary =
+              "Times a model on random images of its shape: the times that half, 90 % and 99 % of the runs do not "
+              "exceed, images per second, and the load of the machine.",
+          .usage = "spdnn bench model MODEL [OPTIONS]",
+          .groups = {group},
+          .positional = {"MODEL"},
+          .examples = "  spdnn bench model pruned.onnx --batch 1,8,64 --threads 1,4 --layers\n"};
+}
+
+int bench_model(const Arguments& arguments) {
+  po::variables_map values;
+  if (!parse(arguments, bench_model_form(), values)) return 0;
+  const bench::ModelBench bench = bench_of(values);
+  const std::vector<Index> batches = parse_counts("batch", values["batch"].as<std::string>());
+  const std::vector<Index> threads = thread_counts(values);
+  std::vector<NamedInput> inputs{{"MODEL", bench.path}};
+  for (const auto& beside : files_beside(bench.path)) inputs.push_back({"the graph beside MODEL", beside});
+  const PageFiles files(values, {}, inputs);
+  std::optional<Shape> shape;
+  if (const auto text = text_of(values, "shape")) shape = parse_shape(*text);
+  const Model model = read_model(bench.path, shape);
+
+  const auto print = [&](const std::string& text) {
+    std::fputs(text.c_str(), files.printed());
+    std::fflush(files.printed());
+  };
+  std::vector<bench::ModelTiming> timings;
+  std::string lines;
+  print(bench::timing_titles());
+  for (const Index batch : batches)
+    for (const Index count : threads) {
+      timings.push_back(bench::time_model(model, bench, batch, static_cast<int>(count)));
+      print(bench::timing_text(timings.back()) + bench::layers_text(timings.back()));
+      lines += json_line(bench::timing_json(bench, timings.back()));
+    }
+  files.write(lines, [&] { return to_html(bench::timing_document(bench, timings)); });
+  return 0;
+}
+
+}  // namespace spdnn::cli
