@@ -79,6 +79,8 @@ bool copies_whole_numbers(const Resize& resize, const Dims& source, const Dims& 
 /// An axis as oneDNN counts it, where a sequence has H = 1.
 int axis_of(Index axis, std::size_t rank) { return static_cast<int>(axis) + (rank == 3 && axis == 2 ? 1 : 0); }
 
+constexpr double kPassesOfSimpleLoops = 8;
+
 std::vector<Offer> pool_of(const Request& request, Pool::Kind kind, const Window& window, bool count_padding) {
   using Forward = dnnl::pooling_v2_forward;
   const Dims to = dims_of(request.output_shape());
@@ -90,7 +92,12 @@ std::vector<Offer> pool_of(const Request& request, Pool::Kind kind, const Window
     const Forward::desc of(prop_kind::forward_inference, kind == Pool::Kind::max ? algorithm::pooling_max : mean,
                            source, any_desc(to, source.data_type()), dims_of(window.stride), dims_of(window.kernel),
                            dims_of(window.dilation, 1), dims_of(window.pad_begin), dims_of(window.pad_end));
-    return offer_of_one<Forward>(request, {of, with_user_scratchpad(), cpu()}, source, as_made(request));
+    std::vector<Offer> all =
+        offer_of_one<Forward>(request, {of, with_user_scratchpad(), cpu()}, source, as_made(request));
+    // Its loops over row-major images go window by window, and take as long as many passes.
+    for (Offer& one : all)
+      if (one.detail.find("simple") != std::string::npos) one.seconds *= kPassesOfSimpleLoops;
+    return all;
   } catch (const dnnl::error&) {
     return {{.why_not = "oneDNN does not support such windows"}};
   }

@@ -115,6 +115,35 @@ float pooled(const Pool& pool, const ImageExtents& image, const float* input, Ex
   return result.result(result.count() + (pool.count_padding ? padded : 0));
 }
 
+/// Of `count` windows that begin `stride` pixels after one another, one pixel each.
+template <class Stride>
+void keep_largest(const float* pixels, Extent count, Stride stride, float* results) {
+  for (Extent q = 0; q < count; ++q) results[q] = std::max(results[q], pixels[q * stride]);
+}
+
+/// The maxima of a row of windows: taps outside, so that neighbouring windows are compared together.
+void pool_row(const Window& window, const ImageExtents& in, const float* plane, Extent p, Extent width,
+              float* results) {
+  std::fill_n(results, width, -std::numeric_limits<float>::infinity());
+  const Extent stride = window.stride[1];
+  for (Extent r = 0; r < Extent{window.kernel[0]}; ++r) {
+    const Extent y = tap_position(window, 0, p, r);
+    if (y < 0 || y >= in.height) continue;
+    for (Extent s = 0; s < Extent{window.kernel[1]}; ++s) {
+      const Extent x = tap_position(window, 1, 0, s);
+      const Extent first = x < 0 ? (-x + stride - 1) / stride : 0;
+      const Extent last = std::min(width, x < in.width ? (in.width - x + stride - 1) / stride : 0);
+      const float* const pixels = plane + y * in.width + x + first * stride;
+      if (stride == 1)
+        keep_largest(pixels, last - first, std::integral_constant<Extent, 1>(), results + first);
+      else if (stride == 2)
+        keep_largest(pixels, last - first, std::integral_constant<Extent, 2>(), results + first);
+      else
+        keep_largest(pixels, last - first, stride, results + first);
+    }
+  }
+}
+
 }  // namespace
 
 void apply_batch_norm(const BatchNorm& norm, const Shape& shape, bool innermost, const float* input, float* output) {
@@ -130,6 +159,12 @@ void apply_batch_norm(const BatchNorm& norm, const Shape& shape, bool innermost,
 void pool(const Pool& pool, const Shape& from, const Shape& to, const float* input, float* output) {
   const ImageExtents in = image_extents(from);
   const ImageExtents out = image_extents(to);
+  if (pool.kind == Pool::Kind::max)
+    return for_each(out.images * out.channels, [&](Extent plane) {
+      for (Extent p = 0; p < out.height; ++p)
+        pool_row(pool.window, in, input + plane * in.pixels(), p, out.width,
+                 output + (plane * out.height + p) * out.width);
+    });
   for_each(out.images * out.channels, [&](Extent plane) {
     for (Extent p = 0; p < out.height; ++p)
       for (Extent q = 0; q < out.width; ++q)
