@@ -70,12 +70,36 @@ struct Inside {
   std::int64_t end = 0;
 };
 
+/// Moves numbers through registers: from register `i`, changed by `change`, to `to`. The last register overlaps the one
+/// before. Of fewer numbers than a register has, `writable` more may be overwritten by anything; storing some lanes
+/// alone takes many times as long.
+template <class Change>
+void move(const float* from, float* to, std::int64_t count, std::int64_t writable, const Change& change) {
+  if (count >= kLanes) {
+    for (std::int64_t i = 0; i + kLanes < count; i += kLanes) store(to + i, change(load(from + i)));
+    store(to + count - kLanes, change(load(from + count - kLanes)));
+  } else if (count > 0) {
+    const Some some(count);
+    const Lanes moved = change(some.load(from));
+    if (count + writable >= kLanes)
+      store(to, moved);
+    else
+      some.store(to, moved);
+  }
+}
+
+/// Every `step`-th number.
+void gather(const float* from, float* to, std::int64_t count, std::int64_t step) {
+  std::int64_t i = 0;
+  if (step == 2)
+    for (; i + kLanes < count; i += kLanes) store(to + i, load_even(from + 2 * i));
+  for (; i < count; ++i) to[i] = from[i * step];
+}
+
 void copy(const Copy& task) {
   const Axis& columns = task.columns;
   const Inside inside(columns);
   const std::int64_t count = inside.end - inside.begin;
-  const std::int64_t whole = count / kLanes * kLanes;
-  const Some rest(count - whole);
   for (std::int64_t channel = 0; channel < task.channels; ++channel)
     for (std::int64_t row = 0; row < task.rows.count; ++row) {
       float* const to = task.to + channel * task.to_stride + row * task.pitch;
@@ -88,12 +112,11 @@ void copy(const Copy& task) {
                                 inside.begin * columns.step;
       zero(to, inside.begin);
       float* const pixels = to + inside.begin;
-      if (columns.step == 1) {
-        for (std::int64_t i = 0; i < whole; i += kLanes) store(pixels + i, load(from + i));
-        if (whole < count) rest.store(pixels + whole, rest.load(from + whole));
-      } else {
-        for (std::int64_t i = 0; i < count; ++i) pixels[i] = from[i * columns.step];
-      }
+      const std::int64_t later = (task.rows.count - 1 - row) * task.pitch;  // numbers that are written after these
+      if (columns.step == 1)
+        move(from, pixels, count, later, [](Lanes x) { return x; });
+      else
+        gather(from, pixels, count, columns.step);
       zero(to + inside.end, columns.count - inside.end);
     }
 }
@@ -101,13 +124,10 @@ void copy(const Copy& task) {
 void leave(const Leave& task) {
   const Lanes low = all(task.low);
   const Lanes high = all(task.high);
-  const std::int64_t whole = task.columns / kLanes * kLanes;
-  const Some rest(task.columns - whole);
   for (std::int64_t row = 0; row < task.rows; ++row) {
-    const float* const sums = task.sums + row * task.pitch;
-    float* const to = task.to + row * task.to_pitch;
-    for (std::int64_t i = 0; i < whole; i += kLanes) store(to + i, within(load(sums + i), low, high));
-    if (whole < task.columns) rest.store(to + whole, within(rest.load(sums + whole), low, high));
+    const bool adjacent = task.columns == task.to_pitch;  // rows of the tile
+    move(task.sums + row * task.pitch, task.to + row * task.to_pitch, task.columns,
+         adjacent ? (task.rows - 1 - row) * task.columns : 0, [&](Lanes x) { return within(x, low, high); });
   }
 }
 

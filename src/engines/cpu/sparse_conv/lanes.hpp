@@ -18,6 +18,11 @@ constexpr std::int32_t kMostVectors = 28;  // of 32 registers
 inline Lanes all(float x) { return _mm512_set1_ps(x); }
 inline Lanes load(const float* from) { return _mm512_loadu_ps(from); }
 inline void store(float* to, Lanes x) { _mm512_storeu_ps(to, x); }
+/// Every other number, from the first on; reads twice as many numbers as a register has.
+inline Lanes load_even(const float* from) {
+  const __m512i even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+  return _mm512_permutex2var_ps(load(from), even, load(from + 16));
+}
 inline Lanes multiply_add(Lanes a, Lanes b, Lanes c) { return _mm512_fmadd_ps(a, b, c); }
 inline Lanes add(Lanes a, Lanes b) { return _mm512_add_ps(a, b); }
 /// With masks, since GCC 12 warns of those without.
@@ -38,6 +43,11 @@ constexpr std::int32_t kMostVectors = 14;  // of 16 registers
 inline Lanes all(float x) { return _mm256_set1_ps(x); }
 inline Lanes load(const float* from) { return _mm256_loadu_ps(from); }
 inline void store(float* to, Lanes x) { _mm256_storeu_ps(to, x); }
+/// Every other number, from the first on; reads twice as many numbers as a register has.
+inline Lanes load_even(const float* from) {
+  const __m256 halves = _mm256_shuffle_ps(load(from), load(from + 8), 0x88);
+  return _mm256_castpd_ps(_mm256_permute4x64_pd(_mm256_castps_pd(halves), 0xd8));
+}
 inline Lanes multiply_add(Lanes a, Lanes b, Lanes c) { return _mm256_fmadd_ps(a, b, c); }
 inline Lanes add(Lanes a, Lanes b) { return _mm256_add_ps(a, b); }
 inline Lanes within(Lanes x, Lanes low, Lanes high) { return _mm256_min_ps(high, _mm256_max_ps(low, x)); }
@@ -57,6 +67,8 @@ constexpr std::int32_t kMostVectors = 12;                                     //
 inline Lanes all(float x) { return Lanes{x, x, x, x}; }
 inline Lanes load(const float* from) { return *reinterpret_cast<const Lanes*>(from); }
 inline void store(float* to, Lanes x) { *reinterpret_cast<Lanes*>(to) = x; }
+/// Every other number, from the first on; reads twice as many numbers as a register has.
+inline Lanes load_even(const float* from) { return __builtin_shufflevector(load(from), load(from + 4), 0, 2, 4, 6); }
 inline Lanes multiply_add(Lanes a, Lanes b, Lanes c) { return a * b + c; }
 inline Lanes add(Lanes a, Lanes b) { return a + b; }
 inline Lanes within(Lanes x, Lanes low, Lanes high) {

@@ -97,14 +97,27 @@ double reads_of(const Tiling& tiling) {
   return std::max(reads, (bytes <= tile_bytes().in_l2 ? 1 : 1.5) * (tiling.lanes == 4 ? 1.2 : 2));
 }
 
+/// What a row takes beside that if its pixels do not lie side by side: there are instructions for a stride of 2.
+double strided_cycles(const Tiling& tiling) {
+  const auto columns = static_cast<double>(tiling.plane_columns());
+  switch (tiling.shape.window.stride[1]) {
+    case 1:
+      return 0;
+    case 2:
+      return 6 + 2 * columns / static_cast<double>(tiling.lanes);
+    default:
+      return columns;
+  }
+}
+
 double cycles_of(const Tiling& tiling, Offset entries, int threads) {
   const ConvolutionShape& shape = tiling.shape;
   const auto number = [](Extent count) { return static_cast<double>(count); };
   const double filters = number(divided(shape.filters(), tiling.parts));
   const double vectors = number(tiling.vectors(tiling.rows, tiling.columns));
   const double pieces = number(divided(tiling.plane_columns(), tiling.lanes));
-  const double strided = shape.window.stride[1] == 1 ? 0 : number(tiling.plane_columns());
-  const double copy = number(shape.channels() * tiling.planes() * tiling.plane_rows()) * (8 + 1.5 * pieces + strided);
+  const double copy =
+      number(shape.channels() * tiling.planes() * tiling.plane_rows()) * (8 + 1.5 * pieces + strided_cycles(tiling));
   const double entry = std::max((vectors * reads_of(tiling) + 1.5) / 2, 2.0);
   const double entries_of_item = static_cast<double>(entries) / number(shape.groups * tiling.parts);
   const double sums = filters * number(tiling.blocks()) * (12 + 1.5 * vectors);
