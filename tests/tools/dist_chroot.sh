@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# Tries the archive of `make dist` where nothing of this machine is: in a folder that has the archive and the C library of an old
-# Debian and not one file more, in that Debian, with its Open MPI and its MPICH, and in Debian 12 by the commands of
-# make/packaging/Dockerfile and spdnn.def. Each time the program makes a problem, infers and verifies it. Takes root, a Debian
-# mirror, and some 3 minutes. Bullseye (glibc 2.31) is the oldest that mirrors have; make/portable/check.sh sees to 2.28.
+# Tries the archive of `make dist` where nothing of this machine is: in a folder that has the archive and the C library of an
+# old Debian and not one file more, in that Debian, with its Open MPI and its MPICH, and in Debian 12 by the commands of
+# make/packaging/Dockerfile and spdnn.def. Each time the program makes a problem, infers and verifies it. An archive with CUDA
+# says that there is no driver where one is asked for. Takes root, a Debian mirror, and some 3 minutes. Bullseye (glibc 2.31) is
+# the oldest that mirrors have; make/portable/check.sh sees to 2.28.
 # usage: dist_chroot.sh [ARCHIVE] [--old RELEASE] [--new RELEASE] [--keep]; the log of what is installed goes to build/dist_chroot
 set -euo pipefail
 root=$(cd "$(dirname "$0")/../.." && pwd)
@@ -75,6 +76,10 @@ done
 mkdir "$folder/empty/proc"
 mount_in "$folder/empty" proc
 try_program "glibc of $old alone" "$folder/empty"
+if inside "$folder/empty" /opt/spdnn/bin/spdnn --version | grep -q '^CUDA: *yes'; then
+  expect "glibc of $old alone, CUDA without a driver" 'no NVIDIA driver is installed' \
+    not inside "$folder/empty" /opt/spdnn/bin/spdnn infer "${problem[@]}" --device cuda
+fi
 
 unpack "$folder/old"
 try_program "$old" "$folder/old"
