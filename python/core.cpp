@@ -40,15 +40,6 @@ void make_uniform(CsrMatrix& matrix) {
   matrix.values = {};
 }
 
-/// Whether the columns of every row ascend strictly. The matrix is valid.
-bool ascends(const CsrMatrix& matrix) {
-  for (Index row = 0; row < matrix.rows; ++row) {
-    const auto columns = matrix.row(row);
-    if (std::adjacent_find(columns.begin(), columns.end(), std::greater_equal<>()) != columns.end()) return false;
-  }
-  return true;
-}
-
 Array<Offset> offsets_of(const py::array& indptr) {
   if (indptr.itemsize() == sizeof(Offset)) return borrow<Offset>(indptr);
   const Array<std::int32_t> narrow = borrow<std::int32_t>(indptr);
@@ -226,7 +217,9 @@ void register_errors() {
 }
 
 void define_matrices(py::module_& module) {
-  py::class_<CsrMatrix>(module, "Matrix").def(py::init(&make_matrix)).def_property_readonly("ascends", &ascends);
+  py::class_<CsrMatrix>(module, "Matrix")
+      .def(py::init(&make_matrix))
+      .def_property_readonly("ascends", &CsrMatrix::ascends);
 }
 
 void define_networks(py::module_& module) {

@@ -24,6 +24,8 @@ struct CsrMatrix {
   Offset degree(Index i) const { return offsets[i + 1] - offsets[i]; }
   float entry_value(Offset k) const { return values.empty() ? value : values[k]; }
   std::size_t bytes() const { return offsets.bytes() + indices.bytes() + values.bytes(); }
+  /// Whether the columns of every row ascend strictly, so that none is repeated. The matrix is valid.
+  bool ascends() const;
 
   /// Throws std::invalid_argument if the arrays are not a valid matrix: wrong lengths, descending offsets, a column
   /// outside the matrix, a value that is not finite. Costs one parallel pass over the entries.

@@ -16,16 +16,17 @@ struct DeviceNames {
   std::string id;  ///< the same for all processes that use this device, and for no other device
 };
 
-/// Queries about one kind of device, for all variants on it; the program calls them through engines/devices.hpp.
+/// Queries about one kind of device, for all variants on it; the program calls them through engines/devices.hpp. The
+/// defaults are those of a device that is absent, or that needs no start and no waiting.
 struct Backend {
-  int (*count)();
-  std::string (*why_unusable)(int ordinal);
-  DeviceNames (*names)(int ordinal);
-  void (*start_up)(int ordinal);
-  void (*wait)(int ordinal);
-  planning::TwinFinder (*twin_finder)(int ordinal);
-  std::size_t (*memory_budget)(const EngineOptions& options);
-  double (*copy_bytes_per_second)(const EngineOptions& options);
+  int (*count)() = [] { return 0; };
+  std::string (*why_unusable)(int ordinal) = [](int) { return std::string(); };
+  DeviceNames (*names)(int ordinal) = [](int) { return DeviceNames{}; };
+  void (*start_up)(int ordinal) = [](int) {};
+  void (*wait)(int ordinal) = [](int) {};
+  planning::TwinFinder (*twin_finder)(int ordinal) = [](int) { return planning::TwinFinder{}; };
+  std::size_t (*memory_budget)(const EngineOptions& options) = [](const EngineOptions&) { return std::size_t{0}; };
+  double (*copy_bytes_per_second)(const EngineOptions& options) = [](const EngineOptions&) { return 0.0; };
 };
 
 // NOLINTBEGIN(readability-identifier-naming): constants, although the check takes extern ones for variables

@@ -11,16 +11,7 @@ const Backend& cuda_backend() { return kCudaBackend; }
 #else
 /// Stands where a build has no CUDA.
 const Backend& cuda_backend() {
-  static constexpr Backend kAbsent{
-      .count = [] { return 0; },
-      .why_unusable = [](int) -> std::string { return "built without CUDA"; },
-      .names = [](int) { return DeviceNames{}; },
-      .start_up = [](int) {},
-      .wait = [](int) {},
-      .twin_finder = [](int) { return planning::TwinFinder{}; },
-      .memory_budget = [](const EngineOptions&) { return std::size_t{0}; },
-      .copy_bytes_per_second = [](const EngineOptions&) { return 0.0; },
-  };
+  static constexpr Backend kAbsent{.why_unusable = [](int) { return std::string("built without CUDA"); }};
   return kAbsent;
 }
 #endif

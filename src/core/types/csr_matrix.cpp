@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <stdexcept>
 
 #include "core/threads/parallel.hpp"
@@ -24,6 +25,14 @@ void CsrMatrix::validate() const {
     if (!values.empty() && !all_finite(values.span().subspan(begin, end - begin)))
       throw std::invalid_argument("a value is not finite");
   });
+}
+
+bool CsrMatrix::ascends() const {
+  for (Index i = 0; i < rows; ++i) {
+    const std::span<const Index> columns = row(i);
+    if (std::adjacent_find(columns.begin(), columns.end(), std::greater_equal<>()) != columns.end()) return false;
+  }
+  return true;
 }
 
 CsrMatrix make_csr(Index rows, Index cols, std::vector<Offset> offsets, std::vector<Index> indices,

@@ -41,11 +41,6 @@ double copy_bytes_per_second(const EngineOptions& options) {
 
 constinit const Backend kCpuBackend{
     .count = [] { return 1; },
-    .why_unusable = [](int) { return std::string(); },
-    .names = [](int) { return DeviceNames{}; },
-    .start_up = [](int) {},
-    .wait = [](int) {},
-    .twin_finder = [](int) { return planning::TwinFinder{}; },
     .memory_budget = memory_budget,
     .copy_bytes_per_second = copy_bytes_per_second,
 };

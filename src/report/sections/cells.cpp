@@ -67,6 +67,12 @@ RateUnit rate_unit(const Results& results) {
   return unit_of(greatest);
 }
 
+std::vector<Point>& points_of(Chart& chart, const Series& empty) {
+  const auto found = std::find_if(chart.series.begin(), chart.series.end(),
+                                  [&](const Series& series) { return series.name == empty.name; });
+  return (found != chart.series.end() ? *found : chart.series.emplace_back(empty)).points;
+}
+
 namespace columns {
 Column neurons() { return {"neurons", "", true, "Neurons per layer; all sizes if layers differ"}; }
 Column layers() { return {"layers", "", true, "Layers of the network"}; }

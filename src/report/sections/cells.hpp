@@ -50,6 +50,9 @@ RateUnit unit_of(double greatest);
 /// The unit for the greatest rate of the networks.
 RateUnit rate_unit(const Results& results);
 
+/// The points of the chart's series with this name; if there is none, `empty` is added to the chart.
+std::vector<Point>& points_of(Chart& chart, const Series& empty);
+
 /// Columns used in several tables.
 namespace columns {
 Column neurons();

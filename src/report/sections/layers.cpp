@@ -152,14 +152,10 @@ Chart layer_chart(const Results& results) {
   for (const auto& layer : results.layers) {
     const LayerLine& line = layer.first;
     const bool alone = std::find(shown.begin(), shown.end(), variant_of(line)) != shown.end();
-    const std::string name = alone ? variant_of(line) : "others";
-    auto series =
-        std::find_if(chart.series.begin(), chart.series.end(), [&](const Series& s) { return s.name == name; });
-    if (series == chart.series.end()) series = chart.series.insert(chart.series.end(), Series{name, {}, false});
-    series->points.push_back(
-        {edges_per_byte(line), line.edges_per_second / unit.size,
-         fmt::format("{}{} neurons, degree {}, {} weights, {} images", alone ? "" : variant_of(line) + ", ",
-                     line.neurons, line.degree, line.weights, line.images)});
+    points_of(chart, {alone ? variant_of(line) : "others", {}, false})
+        .push_back({edges_per_byte(line), line.edges_per_second / unit.size,
+                    fmt::format("{}{} neurons, degree {}, {} weights, {} images", alone ? "" : variant_of(line) + ", ",
+                                line.neurons, line.degree, line.weights, line.images)});
   }
   return chart;
 }

@@ -79,13 +79,8 @@ Chart variant_chart(const std::vector<Group>& groups) {
     if (group.size() < least || chart.categories.size() == kMostGroups) continue;
     const auto place = static_cast<double>(chart.categories.size());
     chart.categories.push_back(fmt::format("{}, {}", problem_of(group.front()->first), group.front()->first.passes));
-    for (const Configuration* one : group) {
-      const std::string name = variant_of(one->first);
-      auto series =
-          std::find_if(chart.series.begin(), chart.series.end(), [&](const Series& s) { return s.name == name; });
-      if (series == chart.series.end()) series = chart.series.insert(chart.series.end(), Series{name});
-      series->points.push_back({place, one->infer.median * 1e3});
-    }
+    for (const Configuration* one : group)
+      points_of(chart, {variant_of(one->first)}).push_back({place, one->infer.median * 1e3});
   }
   return chart;
 }

@@ -13,14 +13,6 @@ namespace spdnn {
 
 namespace {
 
-bool is_distinct(const CsrMatrix& matrix) {
-  for (Index row = 0; row < matrix.rows; ++row) {
-    const auto columns = matrix.row(row);
-    if (std::adjacent_find(columns.begin(), columns.end(), std::greater_equal<>()) != columns.end()) return false;
-  }
-  return true;
-}
-
 /// A network's layers as they are read; no row repeats an input, so shapes do not change.
 class DistinctLayers final : public LayerStream {
  public:
@@ -40,7 +32,7 @@ class DistinctLayers final : public LayerStream {
 }  // namespace
 
 CsrMatrix with_distinct_columns(const CsrMatrix& matrix) {
-  if (is_distinct(matrix)) return matrix;
+  if (matrix.ascends()) return matrix;
   std::vector<Offset> offsets{0};
   std::vector<Index> indices;
   std::vector<float> values;
