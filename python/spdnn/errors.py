@@ -18,4 +18,4 @@ class Stopped(Error):
 
 
 class DeviceError(Error, RuntimeError):
-    """A device, its memory, or the host's memory or threads do not suffice or failed."""
+    """A device is missing or failed, or memory or threads are too few."""

@@ -52,7 +52,7 @@ int status_of_child(const sigset_t& child_ended, pid_t launcher, int failed) {
   for (const int known : kPassedOn)
     if (signal == known) end_like(signal);
   print_message({rank_name(), "ended by signal: ", ::strsignal(signal),
-                 signal == SIGKILL ? " (out of memory, or by somebody's hand)" : ""});
+                 signal == SIGKILL ? " (for lack of memory, or by a user)" : ""});
   ask_launcher_to_end(failed);
   ::_exit(failed);
 }

@@ -25,7 +25,7 @@ const std::vector<ModelVariant>& model_variants() {
 }
 
 const ModelVariant& find_model_variant(std::string_view name) {
-  std::string message = fmt::format("'{}' is no variant for models; expected one of", name);
+  std::string message = fmt::format("'{}' is not a variant for models; expected one of", name);
   for (const ModelVariant& variant : model_variants()) {
     if (variant.name == name) return variant;
     message += " " + std::string(variant.name);

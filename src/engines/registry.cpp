@@ -69,7 +69,7 @@ const Variant& find_variant(std::string_view name) {
   const auto elsewhere = cuda_variants();
   if (std::find(elsewhere.begin(), elsewhere.end(), name) != elsewhere.end())
     throw Unsupported("'" + std::string(name) + "' needs CUDA, and this program is built without");
-  std::string message = "'" + std::string(name) + "' is no variant of this build; expected one of";
+  std::string message = "'" + std::string(name) + "' is not a variant of this build; expected one of";
   for (const Variant& variant : all) message += " " + std::string(variant.name);
   throw UsageError(message);
 }

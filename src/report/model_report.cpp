@@ -37,12 +37,6 @@ std::string images_text(const ModelReport& r) {
   return fmt::format("{}{}; {} to {}", r.images, share, shape_text(r.input), outputs);
 }
 
-std::string variant_text(const ModelReport& r) {
-  return fmt::format("{} ({}, {}, {} per batch){}", r.variant, to_string(r.precision),
-                     counted(r.threads, "thread", "threads"), counted(r.batch, "image", "images"),
-                     r.why.empty() ? "" : "; " + r.why);
-}
-
 /// Multiply-adds are counted for the model as given, so that engines and rewrites can be compared.
 std::string operations_text(const ModelReport& r, double given, double run, const char* which) {
   const std::string left = run == given ? "" : fmt::format("; the rewrites left {:.6g}", run);
@@ -238,7 +232,7 @@ std::string to_text(const ModelReport& r) {
   line("images", images_text(r));
   line("variant", variant_text(r));
   line("rewrites", to_string(r.rewrites));
-  for (const std::string& note : r.notes) line("", escaped(note));
+  text += notes_text(r);
   text += phases_text(r, {.plan = "  the rewrites", .share = "  model and images to the other ranks"});
   if (r.ranks) line("ranks", ranks_text(*r.ranks));
   add_profile(r, text);

@@ -5,6 +5,7 @@
 #include "core/system/build_info.hpp"
 #include "core/text/amounts.hpp"
 #include "core/text/json_text.hpp"
+#include "core/text/message.hpp"
 
 namespace spdnn {
 
@@ -101,6 +102,18 @@ std::string phases_text(const RunRecord& r, const PhaseRemarks& remarks) {
   if (s.checkpoint > 0) text += phase_line("checkpoint", s.checkpoint, "  during the run");
   return text + phase_line("gather", s.gather) + phase_line("write", s.write) + phase_line("other", s.other()) +
          phase_line("total", s.total);
+}
+
+std::string variant_text(const RunRecord& r) {
+  return fmt::format("{} ({}, {}, {} per batch){}", r.variant, to_string(r.precision),
+                     counted(r.threads, "thread", "threads"), counted(r.batch, "image", "images"),
+                     r.why.empty() ? "" : "; " + r.why);
+}
+
+std::string notes_text(const RunRecord& r) {
+  std::string text;
+  for (const std::string& note : r.notes) text += report_line("", escaped(note));
+  return text;
 }
 
 std::string ranks_text(const RankSpreads& r) {

@@ -24,6 +24,10 @@ struct PhaseRemarks {
 /// only if they took time.
 std::string phases_text(const RunRecord& record, const PhaseRemarks& remarks);
 
+/// The engine and its settings.
+std::string variant_text(const RunRecord& record);
+/// The lines of the notes.
+std::string notes_text(const RunRecord& record);
 /// The text for a run on several ranks.
 std::string ranks_text(const RankSpreads& ranks);
 /// The device's state, if it was recorded.

@@ -22,20 +22,22 @@ std::string rate_text(double rate) { return fmt::format("{:.4g} TE/s", rate / 1e
 
 std::string shape_text(const std::vector<Index>& neurons) {
   const bool square = std::adjacent_find(neurons.begin(), neurons.end(), std::not_equal_to<>()) == neurons.end();
-  const std::size_t layers = neurons.empty() ? 0 : neurons.size() - 1;
-  if (square) return fmt::format("{} neurons x {} layers", neurons.empty() ? 0 : neurons[0], layers);
-  if (layers <= 8) return fmt::format("{} neurons, {} layers", fmt::join(neurons, "-"), layers);
-  return fmt::format("{}-...-{} neurons, {} layers", neurons.front(), neurons.back(), layers);
+  const std::size_t depth = neurons.empty() ? 0 : neurons.size() - 1;
+  const std::string layers = counted(depth, "layer", "layers");
+  if (square) return fmt::format("{} neurons x {}", neurons.empty() ? 0 : neurons[0], layers);
+  if (depth <= 8) return fmt::format("{} neurons, {}", fmt::join(neurons, "-"), layers);
+  return fmt::format("{}-...-{} neurons, {}", neurons.front(), neurons.back(), layers);
 }
 
 std::string problem_text(const Report& r) {
   const std::string empty = r.empty_images > 0 ? fmt::format(" ({} of them empty)", r.empty_images) : "";
-  return fmt::format("{}, {} images{}, {} edges, bias {}, cap {}", shape_text(r.neurons), r.images, empty, r.edges,
-                     r.bias, r.cap ? fmt::format("{:g}", *r.cap) : "none");
+  return fmt::format("{}, {}{}, {}, bias {}, cap {}", shape_text(r.neurons), counted(r.images, "image", "images"),
+                     empty, counted(r.edges, "edge", "edges"), r.bias, r.cap ? fmt::format("{:g}", *r.cap) : "none");
 }
 
 std::string verdict_text(const Verdict& verdict) {
-  std::string text = fmt::format("{}: {} categories", to_string(verdict.status), verdict.categories);
+  std::string text =
+      fmt::format("{}: {}", to_string(verdict.status), counted(verdict.categories, "category", "categories"));
   if (verdict.missing) text += fmt::format(", missing {}, extra {}", *verdict.missing, *verdict.extra);
   text += fmt::format(" (against {})", verdict.against);
   if (verdict.status == Verdict::Status::failed && verdict.missing && !verdict.first_ids.empty())
@@ -60,9 +62,10 @@ struct OverflowSummary {
 std::string overflow_text(const Report& r) {
   const OverflowSummary summary(r.outcome.overflow);
   return fmt::format(
-      "sums of {} images exceeded {}, from layer {} on; first images {}; another order of summation may give different "
+      "sums of {} exceeded {}, from layer {} on; first images {}; another order of summation may give different "
       "categories",
-      r.outcome.overflow.size(), to_string(r.precision), summary.layer, fmt::join(summary.images, " "));
+      counted(r.outcome.overflow.size(), "image", "images"), to_string(r.precision), summary.layer,
+      fmt::join(summary.images, " "));
 }
 
 OrderedJson overflow_json(const std::vector<Overflow>& overflow) {
@@ -133,8 +136,7 @@ std::string to_text(const Report& r) {
   std::string text;
   const auto line = [&](std::string_view key, const std::string& value) { text += report_line(key, value); };
   line("problem", problem_text(r));
-  line("variant", fmt::format("{} ({}, {} threads, {} images per batch){}", r.variant, to_string(r.precision),
-                              r.threads, r.batch, r.why.empty() ? "" : "; " + r.why));
+  line("variant", variant_text(r));
   line("passes", fmt::format("{} ({} of {} edges stored)", to_string(r.passes), r.stored_edges, r.edges));
   if (r.ranks) line("ranks", (r.parts > 1 ? "last part: " : "") + ranks_text(*r.ranks));
   if (!r.images_read_by.empty()) line("images", "read by " + r.images_read_by);
@@ -144,15 +146,16 @@ std::string to_text(const Report& r) {
   if (r.streamed)
     line("streamed", fmt::format("layers did not fit into host memory: {} at a time, {} read by upload and all trials",
                                  r.streamed->layers_at_once, bytes_text(r.streamed->bytes_read)));
-  for (const std::string& note : r.notes) line("", note);
-  if (r.passes.merge) line("run again", fmt::format("{} borderline images", r.outcome.borderline.size()));
+  text += notes_text(r);
+  if (r.passes.merge) line("run again", counted(r.outcome.borderline.size(), "borderline image", "borderline images"));
   text += phases_text(r, {.share = "  the plan to the other ranks",
                           .upload = fmt::format("  including {:.6f} s for images", r.seconds.upload_images)});
   line("rate", rate_text(r.rate()) + "  (images x given edges / infer median)");
   line("rate_computed", r.computed_edges
                             ? rate_text(r.rate_computed().value_or(0)) + "  (computed edges / infer median)"
                             : "not counted by this engine under these passes");
-  line("rate_with_setup", rate_text(r.rate_with_setup()) + "  (images x given edges / (plan + upload + infer median))");
+  line("rate_with_setup",
+       rate_text(r.rate_with_setup()) + "  (images x given edges / (plan + share + upload + infer median))");
   line("rate_end_to_end",
        rate_text(r.rate_end_to_end()) +
            fmt::format("  (images x given edges / {})", r.seconds.warm_up > 0 ? "(total - warm-up)" : "total"));

@@ -49,7 +49,7 @@ stop() {
   run "$SPDNN" "${run_args[@]}"
   rm -f saved && mv run.checkpoint saved
   [ "$status" -eq 3 ]
-  [[ "$output" == "spdnn: run.checkpoint: is no checkpoint; expected one line of JSON"* ]]
+  [[ "$output" == "spdnn: run.checkpoint: is not a checkpoint; expected one line of JSON"* ]]
   [ "$(cat saved)" = "my notes" ]
 }
 
@@ -124,7 +124,7 @@ teardown() {
     run stop USR1
     cat err
     [ "$status" -eq 3 ]
-    [[ "$(cat err)" == "spdnn: small/run.checkpoint"*": cannot write: No space left on device; the run has stopped, and nothing of it is kept" ]]
+    [[ "$(cat err)" == "spdnn: small/run.checkpoint"*": cannot write: No space left on device; the run has stopped, and its work is lost" ]]
     [ -z "$(ls -A small)" ]
     [ ! -e out.tsv ]
     umount small
@@ -137,7 +137,7 @@ teardown() {
   "$SPDNN" "${run_args[@]:0:6}" 240 "${run_args[@]:7:8}" --checkpoint small/run.checkpoint --checkpoint-every 0.1s --categories out.tsv --json run.json 2>err
   [ "$(wc -l <err)" -eq 1 ]
   [[ "$(cat err)" == "spdnn: small/run.checkpoint"*": cannot write: No space left on device; the run goes on" ]]
-  jq -e '.checkpoints.written == 0 and ([.notes[] | select(test("could not be written as they should: small/run.checkpoint"))] | length) == 1' run.json
+  jq -e '.checkpoints.written == 0 and ([.notes[] | select(test("could not be written: small/run.checkpoint"))] | length) == 1' run.json
   [ -s out.tsv ]
   [ -z "$(ls -A small)" ]
   umount small

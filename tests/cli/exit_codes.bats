@@ -264,7 +264,7 @@ RUNS
   run without_threads ./spdnn infer --network net --inputs net/images.spdnn --bias -0.25 --verify all
   echo "$output"
   [ "$status" -eq 0 ]
-  [[ "$output" == *" 1 threads,"*PASSED* && "$output" != *libgomp* ]]
+  [[ "$output" == *" 1 thread,"*PASSED* && "$output" != *libgomp* ]]
   while read -r arguments; do
     # shellcheck disable=SC2086
     run without_threads ./spdnn $arguments

@@ -93,7 +93,7 @@ setup() {
   head -c 784 /dev/zero >>one
   run "$SPDNN" generate inputs --family official --neurons 1024 --mnist one --out images.spdnn
   [ "$status" -eq 3 ]
-  [[ "$output" == "spdnn: one: holds 1 images; "*"all 60000 training images"* ]]
+  [[ "$output" == "spdnn: one: holds 1 image; "*"all 60000 training images"* ]]
   run "$SPDNN" generate inputs --family official --neurons 1024 --mnist absent --out images.spdnn
   [ "$status" -eq 3 ]
   [ "$output" = "spdnn: absent: cannot read: No such file or directory" ]

@@ -98,7 +98,7 @@ setup() {
   [[ "$output" == "spdnn: bad-net.spdnn: "* && "$output" != *$'\n'* ]]
   run "$SPDNN" infer --network net --inputs bad-images.spdnn --progress never
   [ "$status" -eq 2 ]
-  [[ "$output" == *"--bias: "*"of official form and brings no biases: one must be given"* ]]
+  [[ "$output" == *"--bias: "*"of official form and has no biases: give one"* ]]
   run "$SPDNN" infer --network net.spdnn --inputs bad-images.spdnn --progress never
   [ "$status" -eq 3 ]
   [[ "$output" == "spdnn: bad-images.spdnn: "*corrupted* ]]
@@ -128,7 +128,7 @@ setup() {
 @test "a network without a known bias asks for one" {
   run "${infer[@]}"
   [ "$status" -eq 2 ]
-  [[ "$output" == *"--bias: "*"of official form and brings no biases: one must be given"* ]]
+  [[ "$output" == *"--bias: "*"of official form and has no biases: give one"* ]]
 }
 
 @test "bad options are usage errors that name the option" {

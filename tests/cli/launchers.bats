@@ -112,7 +112,7 @@ ended() { [ ! -e "/proc/$1" ] || grep -q '^State:.Z' "/proc/$1/status"; }
 
 @test "a rank whose process crashes or is killed says so, and none works without its guard" {
   ulimit -c 0
-  for signal in "KILL Killed (out of memory, or by somebody's hand)" 'SEGV Segmentation fault'; do
+  for signal in "KILL Killed (for lack of memory, or by a user)" 'SEGV Segmentation fault'; do
     start_rank
     status=0
     kill -s "${signal%% *}" "$worker"

@@ -76,7 +76,7 @@ setup() {
   jq -e '.batch == 5 and .ranks.images == {min: 5, median: 5, max: 10}' run.json
   rm ranks.npy
   ends 2 ranks 3 "${infer[@]}" --first 12 --logits ranks.npy
-  says_once 'spdnn: rank 0 of 3 on *: --shape: the model takes 5 images at a time, of which 12 is no multiple*'
+  says_once 'spdnn: rank 0 of 3 on *: --shape: the model takes 5 images at a time, and 12 is not a multiple of that*'
   [ ! -e ranks.npy ]
 }
 

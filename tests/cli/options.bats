@@ -103,7 +103,7 @@ field() { jq -c "$1" run.json; }
     # shellcheck disable=SC2086  # words are meant
     run "${stored[@]}" $option
     [ "$status" -eq 2 ]
-    [[ "$output" == *"${option%% *}: plan.spdnn brings its own"* ]]
+    [[ "$output" == *"${option%% *}: plan.spdnn has its own"* ]]
   done
   run "${stored[@]}" --neurons 5
   [ "$status" -eq 3 ]

@@ -13,7 +13,7 @@ setup() {
 @test "a sum beyond fp32 is named in the report, with its layer and images" {
   run "${infer[@]}" --cap none --variant cpu_openmp --json run.json
   [ "$status" -eq 0 ]
-  [[ "$output" == *$'\n'"overflow         sums of 1 images exceeded fp32, from layer 1 on; first images 2;"* ]]
+  [[ "$output" == *$'\n'"overflow         sums of 1 image exceeded fp32, from layer 1 on; first images 2;"* ]]
   jq -e '.overflow == {"images": 1, "layer": 1, "first_ids": [2]}' run.json
   run "${infer[@]}" --cap none --variant cpu_openmp --precision fp64 --json run.json
   [ "$status" -eq 0 ]
@@ -25,14 +25,14 @@ setup() {
   printf '1\n2\n3\n' >right.tsv
   run "${infer[@]}" --variant cpu_openmp --truth right.tsv
   [ "$status" -eq 0 ]
-  [[ "$output" == *"sums of 1 images exceeded fp32"*"UNVERIFIED: 3 categories, missing 0, extra 0 (against right.tsv, but sums overflowed)"* ]]
+  [[ "$output" == *"sums of 1 image exceeded fp32"*"UNVERIFIED: 3 categories, missing 0, extra 0 (against right.tsv, but sums overflowed)"* ]]
   run "${infer[@]}" --variant cpu_openmp --verify all
   [ "$status" -eq 0 ]
   [[ "$output" == *"UNVERIFIED: 3 categories, missing 0, extra 0"* ]]
   printf '1\n2\n' >wrong.tsv
   run "${infer[@]}" --variant cpu_openmp --truth wrong.tsv
   [ "$status" -eq 1 ]
-  [[ "$output" == *"sums of 1 images exceeded fp32"*FAILED* ]]
+  [[ "$output" == *"sums of 1 image exceeded fp32"*FAILED* ]]
   run "${infer[@]}" --variant cpu_openmp --precision fp64 --truth right.tsv
   [[ "$output" == *PASSED* ]]
 }
@@ -65,7 +65,7 @@ setup() {
   printf '1\t1\t1\n2\t1\t-1\n' >huge/n2-l2.tsv
   run "${infer[@]}" --cap none --variant cpu_openmp --verify all
   [ "$status" -eq 1 ]
-  [[ "$output" == *"overflow         sums of 1 images exceeded fp32, from layer 1 on; first images 2;"*FAILED* ]]
+  [[ "$output" == *"overflow         sums of 1 image exceeded fp32, from layer 1 on; first images 2;"*FAILED* ]]
   for precision in fp32 fp64; do
     for passes in none dead all; do
       run "${infer[@]}" --cap none --variant cpu_openmp --precision "$precision" --reduce "$passes"

@@ -98,7 +98,7 @@ setup() {
   line=("$SPDNN" "${infer[@]}" --threads 1 --host-memory 6M)
   # shellcheck disable=SC2016
   ends 3 under_mpi -n 1 "${line[@]}" : -n 2 bash -c 'cd other && exec "$@"' bash "${line[@]}"
-  says_once 'spdnn: rank 1 of 3 on *: n.spdnn: is another network than the first rank has read under this name'
+  says_once 'spdnn: rank 1 of 3 on *: n.spdnn: differs from the network that the first rank read under this name'
 }
 
 @test "the report is that of all ranks, each time the longest" {

@@ -94,7 +94,7 @@ print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)' "$@"; }
   rm random/*-bias.tsv
   run "$SPDNN" convert random got.spdnn --host-memory 700k --progress never
   [ "$status" -eq 2 ]
-  [[ "$output" == *"is not of official form and brings no biases"* ]]
+  [[ "$output" == *"is not of official form and has no biases"* ]]
   cp text/n1024-l3.tsv text/n1024-l5.tsv
   run "$SPDNN" convert text none.spdnn --host-memory 4M --progress never
   [ "$status" -eq 3 ]

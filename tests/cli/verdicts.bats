@@ -38,10 +38,10 @@ make_radixnet() {
   [[ "$output" == *"FAILED: 0 categories, missing 1, extra 0 (against one.tsv and cpu_reference on all images)"* ]]
   run "${infer[@]}" --precision fp64 --truth one.tsv --verify all
   [ "$status" -eq 0 ]
-  [[ "$output" == *"PASSED: 1 categories, missing 0, extra 0 (against one.tsv and cpu_reference on all images)"* ]]
+  [[ "$output" == *"PASSED: 1 category, missing 0, extra 0 (against one.tsv and cpu_reference on all images)"* ]]
   run "${infer[@]}" --precision fp64 --truth one.tsv --verify 2
   [ "$status" -eq 0 ]
-  [[ "$output" == *"PASSED: 1 categories, missing 0, extra 0 (against one.tsv and cpu_reference on 2 of 3 images, a sample)"* ]]
+  [[ "$output" == *"PASSED: 1 category, missing 0, extra 0 (against one.tsv and cpu_reference on 2 of 3 images, a sample)"* ]]
 }
 
 @test "verdicts: the official digest is looked at beside a list" {

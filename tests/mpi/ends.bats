@@ -51,7 +51,7 @@ killed_ranks_are_told() {
     # shellcheck disable=SC2016
     ends_after 'kill -9 "${working[$rank]}"' 4
     [ "$(said stderr | wc -l)" -eq 1 ]
-    [[ $(said stderr) == "spdnn: rank $rank of 3 on $(hostname): ended by signal: Killed (out of memory, or by somebody's hand)" ]]
+    [[ $(said stderr) == "spdnn: rank $rank of 3 on $(hostname): ended by signal: Killed (for lack of memory, or by a user)" ]]
     nothing_shared_is_left
   done
 }

@@ -379,7 +379,7 @@ class Verdicts(WithToy):
                     self.assertRegex(str(caught.exception), f"^{name}: [^\n]+$")
         with self.assertRaisesRegex(spdnn.DataError, "number 20 is label 9223372036854775807, expected 0 to 6"):
             self.verdict(labels=np.array([0] * 19 + [2**64 - 1], np.uint64))
-        with self.assertRaisesRegex(spdnn.UsageError, "'none' is no variant for models"):
+        with self.assertRaisesRegex(spdnn.UsageError, "'none' is not a variant for models"):
             self.verdict(variant="none")
         with self.assertRaisesRegex(spdnn.DataError, "^none.npy: "):
             self.verdict(labels="none.npy")

@@ -94,7 +94,7 @@ void Values::validate(Index rows) const {
   if (static_cast<std::size_t>(type) >= kTypes) bad_values("an unknown type of values");
   const std::size_t numbers = bytes.size() / bytes_of(type);
   if (bytes.size() % bytes_of(type) != 0)
-    bad_values(fmt::format("{} bytes are no whole number of {}", bytes.size(), name_of(type)));
+    bad_values(fmt::format("{} bytes are not a whole number of {}", bytes.size(), name_of(type)));
   if (code_bits == 0) {
     if (!codes.empty()) bad_values("codes without a palette");
     if (numbers != count) bad_values(fmt::format("{} values, expected {}", numbers, count));

@@ -46,15 +46,14 @@ std::string CheckpointKeeper::finish(const Checkpoint& now, const ActivationPart
   try {
     return write(now, parts).begun_again;
   } catch (const DataError& error) {
-    throw DataError(std::string(error.what()) + (there ? "; the checkpoint of before is still there"
-                                                       : "; the run has stopped, and nothing of it is kept"));
+    throw DataError(std::string(error.what()) +
+                    (there ? "; the previous checkpoint is kept" : "; the run has stopped, and its work is lost"));
   }
 }
 
 std::vector<std::string> CheckpointKeeper::notes() const {
   if (failures_ == 0) return {};
-  return {fmt::format("{} could not be written as they should: {}", counted(failures_, "checkpoint", "checkpoints"),
-                      last_failure_)};
+  return {fmt::format("{} could not be written: {}", counted(failures_, "checkpoint", "checkpoints"), last_failure_)};
 }
 
 }  // namespace spdnn

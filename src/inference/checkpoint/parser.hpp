@@ -39,7 +39,7 @@ class CheckpointParser {
     const bool shallow = too_deep_json(text) == std::string::npos;
     Json json = shallow ? Json::parse(text, nullptr, false) : Json(Json::value_t::discarded);
     if (json.is_discarded() || !json.is_object() || json.value("schema", Json()) != kCheckpointSchema)
-      fail(fmt::format("is no checkpoint; expected one line of JSON, schema {}", kCheckpointSchema));
+      fail(fmt::format("is not a checkpoint; expected one line of JSON, schema {}", kCheckpointSchema));
     if (at(json, "checksum") != checkpoint_checksum(json)) fail("is corrupted: its checksum differs");
     return json;
   }

@@ -39,9 +39,10 @@ void require_fixed(Index fixed, Index asked, Index images) {
     throw UsageError("batch", fmt::format("the model takes {} at a time; --shape with N in place of {} may change that",
                                           counted(fixed, "image", "images"), fixed));
   if (images % fixed != 0)
-    throw UsageError("shape", fmt::format("the model takes {} images at a time, of which {} is no multiple; N in place "
-                                          "of {} makes it accept any number, if its nodes allow that",
-                                          fixed, images, fixed));
+    throw UsageError("shape",
+                     fmt::format("the model takes {} images at a time, and {} is not a multiple of that; N in place "
+                                 "of {} makes it accept any number, if its nodes allow that",
+                                 fixed, images, fixed));
 }
 
 }  // namespace

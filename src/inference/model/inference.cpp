@@ -117,8 +117,8 @@ class ModelInference::Steps : public InferenceSteps<ModelSpec, ModelReport> {
   void prepare() {
     const Chosen chosen = chosen_for(spec_, *run_);
     if (below_fp32(chosen.order.precision) && (spec_.truth.has_expected() || recomputed() > 0))
-      throw UsageError("precision", fmt::format("the bound of logits is that of fp32: a run in {} can be compared with "
-                                                "labels alone, and is compared with one in fp32",
+      throw UsageError("precision", fmt::format("the bound of logits holds in fp32: a run in {} can be checked "
+                                                "only against labels, and is compared with a run in fp32",
                                                 to_string(chosen.order.precision)));
     describe_engine(chosen.engine, *run_, chosen.options, spec_, report_);
     order_ = chosen.order;
@@ -199,7 +199,7 @@ class ModelInference::Steps : public InferenceSteps<ModelSpec, ModelReport> {
     const ModelTruth& truth = spec_.truth;
     if (truth.has_labels()) {
       if (report_.classes == 0)
-        throw UsageError("labels", fmt::format("the model's output is {}, which is no list of classes",
+        throw UsageError("labels", fmt::format("the model's output is {}, which is not a list of classes",
                                                shape_text(report_.outputs.front().shape)));
       const Index count = spec_.inputs.images ? report_.available : report_.images;
       labels_ = truth.label_list ? check_labels("labels", *truth.label_list, count, report_.classes)
@@ -213,7 +213,7 @@ class ModelInference::Steps : public InferenceSteps<ModelSpec, ModelReport> {
   void read_names() {
     if (spec_.names.empty()) return;
     if (report_.classes == 0)
-      throw UsageError("names", fmt::format("the model's output is {}, which is no list of classes",
+      throw UsageError("names", fmt::format("the model's output is {}, which is not a list of classes",
                                             shape_text(report_.outputs.front().shape)));
     report_.class_names = read_class_names(spec_.names, report_.classes, &report_.notes);
   }
@@ -252,7 +252,7 @@ class ModelInference::Steps : public InferenceSteps<ModelSpec, ModelReport> {
   void conclude(RankedModelResult all) {
     record_run(std::move(all), *run_, spec_, report_);
     record_end();
-    report_.verdict = {Verdict::Status::unverified, "nothing: verifying was not asked for"};
+    report_.verdict = {Verdict::Status::unverified, "nothing: verification was not requested"};
   }
 
   ModelSpec without_rewrites() const {

@@ -82,7 +82,7 @@ void record_run(RankedModelResult all, const Model& model, const ModelSpec& spec
   ModelRunResult& result = all.result;
   if (result.differing_trials > 0)
     report.notes.push_back(fmt::format(
-        "{} other bits than the first",
+        "{} results that differ from the first trial's",
         counted(static_cast<Index>(result.differing_trials), "batch of a trial gave", "batches of trials gave")));
   for (std::size_t node = 0; node < result.node_seconds.size(); ++node)
     report.profile.push_back(

@@ -48,7 +48,7 @@ Findings findings_of(const ModelReport& report) {
   Findings found;
   if (const auto& accuracy = report.accuracy; accuracy && accuracy->at_least)
     Findings::add(accuracy->top_1() >= *accuracy->at_least ? found.right : found.wrong,
-                  fmt::format("labels of {}: accuracy {:.4f}, at least {} asked for",
+                  fmt::format("labels of {}: accuracy {:.4f}, at least {} required",
                               counted(accuracy->images, "image", "images"), accuracy->top_1(), *accuracy->at_least));
   // If nodes are compared one by one with the reference, their bounds are the conclusive ones.
   for (const auto* check : {&report.expected, &report.recomputed}) {
@@ -77,7 +77,7 @@ Judgement verdict_of(const ModelReport& report) {
   if (!found.sample.empty()) Findings::add(held, found.sample);
   if (!found.wrong.empty()) return {Status::failed, found.wrong + (held.empty() ? "" : ", though not against " + held)};
   if (!found.little.empty()) Findings::add(held, found.little);
-  if (held.empty()) return {Status::unverified, "nothing: verifying was not asked for"};
+  if (held.empty()) return {Status::unverified, "nothing: verification was not requested"};
   if (found.right.empty())
     return {Status::unverified, held + (report.nodes_checked ? "" : "; --verify all compares node by node")};
   if (!report.overflow.empty()) return {Status::unverified, held + ", but sums may have overflowed"};

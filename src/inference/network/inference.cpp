@@ -211,7 +211,7 @@ void Inference::Steps::use_checkpoint_passes() {
   if (!continues()) return;
   const Passes asked = std::exchange(spec_.passes, passes_to_continue(spec_.checkpoint, spec_.passes));
   if (spec_.passes != asked)
-    note({fmt::format("the run goes on as it began, with the passes {}", to_string(spec_.passes))});
+    note({fmt::format("the run continues with the passes that it began with: {}", to_string(spec_.passes))});
 }
 
 int Inference::Steps::sharers() const { return spec_.host_memory == 0 ? ranks_.place().node_ranks : 1; }
@@ -323,7 +323,7 @@ void Inference::Steps::conclude(RankedResult result) {
   record_end();
   report_.empty_images = images_.empty();
   report_.computed_edges = computed_edges(ran, report_.outcome, images_.facts().images - report_.empty_images);
-  report_.verdict = unverified(report_.outcome.categories, "verifying was not asked for");
+  report_.verdict = unverified(report_.outcome.categories, "verification was not requested");
 }
 
 Inference::Inference(const InferenceSpec& spec) : steps_(std::make_unique<Steps>(spec, alone(), nullptr)) {}

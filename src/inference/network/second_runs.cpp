@@ -23,7 +23,7 @@ void Inference::Steps::judge_by_truth() {
   const std::string unofficial = why_unofficial();
   if (!ranks_.is_root()) return ranks_.barrier();  // which waits for the root without taking its processors
   const Outcome& outcome = report_.outcome;
-  report_.verdict = unverified(outcome.categories, "verifying did not finish");
+  report_.verdict = unverified(outcome.categories, "verification did not finish");
   const auto given = [this](const Passes& passes) { return plan_given(passes); };
   const ImageFacts& facts = images_.facts();
   // No more at a time than each rank has, and no process has had all of them.
@@ -44,7 +44,7 @@ SomeImages Inference::Steps::images_to_verify() const {
 }
 
 std::string Inference::Steps::why_unofficial() const {
-  if (!broadcast(ranks_, official_network_)) return "this is no official problem";
+  if (!broadcast(ranks_, official_network_)) return "this is not an official problem";
   const auto problem = official_problem(images_.facts().neurons);
   const bool may_be = problem && images_.facts().images == kOfficialImages;
   return may_be && images_.binary_digest(ranks_) == problem->image_digest ? "" : "the images are not the official ones";

@@ -45,7 +45,7 @@ class LayersWithBias final : public LayerStream {
   Layer read(Index k) const override {
     Layer layer = given_->read(k);
     if (!bias_ && !has_official_form(Network{{layer}}))
-      throw UsageError("bias", path_ + " is not of official form and brings no biases: one must be given");
+      throw UsageError("bias", path_ + " is not of official form and has no biases: give one");
     layer.bias.uniform = bias_ ? *bias_ : official_problem(layer.inputs())->bias;
     return layer;
   }
@@ -57,9 +57,10 @@ class LayersWithBias final : public LayerStream {
 };
 
 [[noreturn]] void refuse(const NetworkSpec& spec, std::size_t bytes, std::size_t room) {
-  throw DeviceError("host_memory", fmt::format("{} takes {}, for which three quarters of {} do not suffice; in the "
-                                               "packed form, which `spdnn convert` makes, its layers can be streamed",
-                                               spec.path, bytes_text(bytes), bytes_text(room)));
+  throw DeviceError("host_memory",
+                    fmt::format("{} takes {}, more than three quarters of the {} available; in the packed "
+                                "form, which `spdnn convert` makes, its layers can be streamed",
+                                spec.path, bytes_text(bytes), bytes_text(room)));
 }
 
 /// A quarter of the budget for the layers in memory, up to a gibibyte for each process, and half of the rest for a
@@ -109,7 +110,7 @@ namespace {
 std::shared_ptr<const StreamedLayers> open_shared(const NetworkSpec& spec, SharedStream shared) {
   const NetworkStream network = open_stream(spec);
   if (network_digest_of(spec, network.digest) != shared.network_digest)
-    throw DataError(spec.path + ": is another network than the first rank has read under this name");
+    throw DataError(spec.path + ": differs from the network that the first rank read under this name");
   return std::make_shared<const StreamedLayers>(
       StreamedLayers{network.layers, std::move(shared.bounds), shared.at_once});
 }

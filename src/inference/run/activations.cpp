@@ -110,7 +110,7 @@ void require_exact_activations(const Passes& passes) {
 CsrMatrix final_activations(Engine& engine, const Plan& plan, const ImageSet& batch, const EngineOptions& options) {
   if (plan.depth() == 0) return batch.to_csr();
   auto* const inspectable = dynamic_cast<InspectableEngine*>(&engine);
-  if (inspectable == nullptr) throw UsageError("activations", "the chosen engine does not hand them out");
+  if (inspectable == nullptr) throw UsageError("activations", "the chosen engine does not provide them");
   const std::size_t room = memory_budget(Device::cpu, {.sharers = options.sharers});
   try {
     return stored_activations(*inspectable, batch.images(), plan.outputs(plan.depth() - 1), room);

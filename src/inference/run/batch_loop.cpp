@@ -119,7 +119,7 @@ class BatchLoop {
     result_.upload_seconds += watch.seconds();
     done_ = done;
     result_.batch = (images + 1) / 2;
-    result_.notes.push_back(fmt::format("memory ran out with {} at a time; at most {} at a time ran from there on",
+    result_.notes.push_back(fmt::format("memory ran out with {} at a time; from there on at most {} at a time",
                                         counted(images, "image", "images"), result_.batch));
     return false;
   }

@@ -29,17 +29,17 @@ GivenNetwork generate(const NetworkSpec& spec, const ProgressCallback& progress)
 }
 
 void fill_in_bias(const NetworkSpec& spec, NetworkFile& file) {
-  if (spec.bias && file.has_bias) throw UsageError("bias", spec.path + " brings its own biases");
+  if (spec.bias && file.has_bias) throw UsageError("bias", spec.path + " has its own biases");
   if (file.has_bias) return;
   if (!spec.bias && !has_official_form(file.network))
-    throw UsageError("bias", spec.path + " is not of official form and brings no biases: one must be given");
+    throw UsageError("bias", spec.path + " is not of official form and has no biases: give one");
   const double uniform = spec.bias ? *spec.bias : official_problem(file.network.inputs())->bias;
   for (Layer& layer : file.network.layers) layer.bias.uniform = uniform;
 }
 
 void fill_in_rule_and_cap(const NetworkSpec& spec, NetworkFile& file) {
   if ((spec.bias_rule || spec.cap) && file.has_rule)
-    throw UsageError(spec.bias_rule ? "bias_rule" : "cap", spec.path + " brings its own");
+    throw UsageError(spec.bias_rule ? "bias_rule" : "cap", spec.path + " has its own");
   if (spec.bias_rule) file.network.bias_rule = *spec.bias_rule;
   if (spec.cap) file.network.cap = spec.cap->value;
 }

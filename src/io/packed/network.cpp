@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "core/text/amounts.hpp"
 #include "io/files/claimed_size.hpp"
 #include "io/packed/layers.hpp"
 #include "io/packed/read_write.hpp"
@@ -15,7 +16,7 @@ namespace {
 /// Compares the sizes with the caller's: one width for all, or the inputs and then the outputs of each layer.
 void check_sizes(const PackedFile& file, const std::vector<LayerRecord>& records, const std::vector<Index>& expected) {
   if (expected.size() > 1 && expected.size() != records.size() + 1)
-    file.fail(fmt::format("{} layers, expected {}", records.size(), expected.size() - 1));
+    file.fail(fmt::format("{}, expected {}", counted(records.size(), "layer", "layers"), expected.size() - 1));
   for (std::size_t k = 0; !expected.empty() && k < records.size(); ++k) {
     const Index inputs = expected.size() == 1 ? expected[0] : expected[k];
     const Index outputs = expected.size() == 1 ? expected[0] : expected[k + 1];
@@ -33,7 +34,7 @@ LayerReader::Chain network_records(const PackedFile& file, LayerReader& reader, 
   LayerReader::Chain chain = reader.records(section);
   const std::size_t count = request.layers.value_or(chain.record.layers);
   if (count > chain.record.layers)
-    file.fail(fmt::format("holds {} layers, expected at least {}", chain.record.layers, count));
+    file.fail(fmt::format("holds {}, expected at least {}", counted(chain.record.layers, "layer", "layers"), count));
   Offset edges = 0;
   for (const LayerRecord& layer : chain.layer_records) edges += layer.weights.entries;
   if (edges != file.header().edges || chain.record.layers != file.header().layers)

@@ -102,7 +102,7 @@ CsrMatrix pack(const CsrMatrix& loose, const std::vector<Offset>& lengths) {
 }  // namespace
 
 std::string reason_against_merge(const Plan& plan) {
-  if (!plan.passes.twins) return "it adds up terms that twins made equal, and twins was not asked for";
+  if (!plan.passes.twins) return "it adds up terms that twins made equal, and twins was not requested";
   if (plan.cap && !certifiable_cap(*plan.cap)) return "the cap is no fp32 number";
   for (const Layer& layer : plan.layers) {
     if (layer.outputs() > 0 && layer.bias.max() > 0) return "a bias is positive, so errors of sums are not bounded";

@@ -87,14 +87,14 @@ TEST_F(StoredPlan, IsWhatVerifyAndCompareLookAt) {
   EXPECT_EQ(infer(file_, images_).code, 0);
   const Printed verified = infer(file_, images_, {"--verify", "all"});
   EXPECT_EQ(verified.code, 1);
-  EXPECT_TRUE(verified.says("FAILED: 1 categories, missing 1, extra 1")) << verified.text;
+  EXPECT_TRUE(verified.says("FAILED: 1 category, missing 1, extra 1")) << verified.text;
   EXPECT_TRUE(verified.says("the plan was stored with the network")) << verified.text;
   const std::filesystem::path json = directory_ / "run.json";
   const Printed compared = infer(file_, images_, {"--compare", "--json", json.string()});
   EXPECT_EQ(compared.code, 1);
   EXPECT_TRUE(compared.says("categories DIFFERENT")) << compared.text;
   EXPECT_TRUE(
-      compared.says("FAILED: 1 categories, missing 1, extra 1 (against --reduce dead by cpu_openmp); first wrong "
+      compared.says("FAILED: 1 category, missing 1, extra 1 (against --reduce dead by cpu_openmp); first wrong "
                     "images 1 2"))
       << compared.text;
   const nlohmann::json verdict = nlohmann::json::parse(std::ifstream(json))["verdict"];
@@ -237,7 +237,7 @@ TEST_F(OfficialVerdict, IsGivenForAStoredPlanByTheDigestThatItsFileWasSealedWith
   const Printed unofficial = infer(network_file, image_file);
   EXPECT_EQ(unofficial.code, 0);
   EXPECT_TRUE(unofficial.says("UNVERIFIED: 1812 categories")) << unofficial.text;
-  EXPECT_TRUE(unofficial.says("this is no official problem")) << unofficial.text;
+  EXPECT_TRUE(unofficial.says("this is not an official problem")) << unofficial.text;
 }
 
 }  // namespace

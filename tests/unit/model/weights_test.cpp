@@ -177,7 +177,7 @@ TEST(Weights, DamagedArraysAreRefused) {
   EXPECT_EQ(values([](Values& v) { v.zero_points[0] = 128; }), "zero point 128, expected -128 to 127");
   EXPECT_EQ(values([](Values& v) { v.count = 5; }), "5 values, expected 6");
   EXPECT_EQ(values([](Values& v) { v.codes = v.bytes; }), "codes without a palette");
-  EXPECT_EQ(values([](Values& v) { v.type = DataType::f32; }), "6 bytes are no whole number of f32");
+  EXPECT_EQ(values([](Values& v) { v.type = DataType::f32; }), "6 bytes are not a whole number of f32");
   const TypedMatrix palette = with_palette(quantised());
   EXPECT_EQ(with(palette, [](auto& m) { m.values.code_bits = 3; }), "codes of 3 bits, expected 1, 2, 4, 8 or 16");
   EXPECT_EQ(with(palette,

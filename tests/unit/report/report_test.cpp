@@ -171,7 +171,7 @@ void fill_in_run(AnyReport& report) {
   report.precision = Precision::fp16;
   report.threads = 2;
   report.batch = 5;
-  report.notes = {"a note", "another"};
+  report.notes = {"a note", "another\nline"};
   report.seconds.join = 0.125;
   report.seconds.share = 0.0625;
   report.seconds.checkpoint = 0.03125;
@@ -210,7 +210,7 @@ Report full_report() {
 TEST(Report, AsTextHasEveryLine) {
   EXPECT_EQ(
       to_text(full_report()),
-      R"(problem          4 neurons x 1 layers, 10 images (2 of them empty), 16000000000000 edges, bias -0.5, cap none
+      R"(problem          4 neurons x 1 layer, 10 images (2 of them empty), 16000000000000 edges, bias -0.5, cap none
 variant          v (fp16, 2 threads, 5 images per batch); it is fast
 passes           merge (12 of 16000000000000 edges stored)
 ranks            last part: 2 on 1 host; 4 to 6 images each; upload 7.000000 s to 8.000000 s (median 7.500000), infer 16.000000 s to 32.000000 s (median 24.000000); the slowest, rank 1, 1.33 times the median
@@ -220,8 +220,8 @@ checkpoints      3 written during the run, every 60 s: 5.0 kB, 0.033 % of infer
 lost             1 part ended without a stop; at most 7 s of work was done again
 streamed         layers did not fit into host memory: 3 at a time, 4.0 kB read by upload and all trials
                  a note
-                 another
-run again        1 borderline images
+                 another\x0aline
+run again        1 borderline image
 load                 0.500000 s
 join                 0.125000 s  MPI's start-up
 read                 1.000000 s
@@ -238,7 +238,7 @@ other               16.031250 s
 total              320.000000 s
 rate             4 TE/s  (images x given edges / infer median)
 rate_computed    2 TE/s  (computed edges / infer median)
-rate_with_setup  3.043 TE/s  (images x given edges / (plan + upload + infer median))
+rate_with_setup  3.043 TE/s  (images x given edges / (plan + share + upload + infer median))
 rate_end_to_end  0.4003 TE/s  (images x given edges / (total - warm-up))
 compared with    --reduce none by w: infer 64.000000 s, 2 TE/s; 2.00 times as long, categories DIFFERENT
 device state     SM clock 1200 MHz (1000 to 1300), memory clock not available, temperature not available, power not available, 2.5 J per trial
@@ -252,8 +252,8 @@ TEST(Report, AsTextHasOnlyTheLinesThatSaySomething) {
   Report report = timed_report();
   report.seconds.warm_up = 0;
   report.seconds.start = {};
-  EXPECT_EQ(to_text(report), R"(problem          4 neurons x 1 layers, 10 images, 16 edges, bias , cap none
-variant           (fp32, 1 threads, 0 images per batch)
+  EXPECT_EQ(to_text(report), R"(problem          4 neurons x 1 layer, 10 images, 16 edges, bias , cap none
+variant           (fp32, 1 thread, 0 images per batch)
 passes           none (0 of 16 edges stored)
 load                 0.500000 s
 read                 1.000000 s
@@ -266,7 +266,7 @@ other               20.500000 s
 total              320.000000 s
 rate             5e-12 TE/s  (images x given edges / infer median)
 rate_computed    not counted by this engine under these passes
-rate_with_setup  3.81e-12 TE/s  (images x given edges / (plan + upload + infer median))
+rate_with_setup  3.81e-12 TE/s  (images x given edges / (plan + share + upload + infer median))
 rate_end_to_end  5e-13 TE/s  (images x given edges / total)
 verdict          UNVERIFIED: 0 categories (against )
 )");
@@ -320,7 +320,7 @@ images           8 (the first of 10); N x 3 x 4 to y N x 2, z N
 variant          v (fp16, 2 threads, 5 images per batch); it is fast
 rewrites         none
                  a note
-                 another
+                 another\x0aline
 load                 0.500000 s
 join                 0.125000 s  MPI's start-up
 read                 1.000000 s

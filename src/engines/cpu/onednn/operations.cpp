@@ -24,7 +24,7 @@ Desc desc_as_made(const Request& request, std::size_t input = 0) {
 /// The one offer of a primitive that reads inputs in these layouts; none where its output's form is none of ours.
 std::vector<Offer> offer(const Request& request, const Primitive& primitive, const std::vector<Layout>& inputs) {
   const auto output = layout_of(request.output_shape(), primitive.output.second);
-  if (!output) return {{.why_not = "oneDNN's form of the output is none of ours"}};
+  if (!output) return {{.why_not = "oneDNN's layout of the output is not one of the program's"}};
   Offer made = offer_of(primitive);
   made.inputs = inputs;
   made.output = *output;
@@ -84,7 +84,7 @@ constexpr double kPassesOfSimpleLoops = 8;
 std::vector<Offer> pool_of(const Request& request, Pool::Kind kind, const Window& window, bool count_padding) {
   using Forward = dnnl::pooling_v2_forward;
   const Dims to = dims_of(request.output_shape());
-  if (to.size() != 4) return {{.why_not = "oneDNN pools images and sequences alone"}};
+  if (to.size() != 4) return {{.why_not = "oneDNN pools only images and sequences"}};
   const Desc source = desc_as_made(request);
   const algorithm mean =
       count_padding ? algorithm::pooling_avg_include_padding : algorithm::pooling_avg_exclude_padding;
@@ -129,7 +129,7 @@ std::vector<Offer> batch_norm(const Request& request) {
   const auto* const norm = std::get_if<BatchNorm>(&request.node().operation);
   if (norm == nullptr) return {};
   const Dims to = dims_of(request.output_shape());
-  if (to.size() != 4) return {{.why_not = "oneDNN normalises images and sequences alone"}};
+  if (to.size() != 4) return {{.why_not = "oneDNN normalises only images and sequences"}};
   const Desc source = desc_as_made(request);
   const Forward::desc of(prop_kind::forward_inference, source, norm->epsilon,
                          dnnl::normalization_flags::use_global_stats | dnnl::normalization_flags::use_scale |
@@ -171,7 +171,7 @@ std::vector<Offer> pool(const Request& request) {
     window.pad_end[axis] = static_cast<Index>(outside);
   }
   const bool counts_more = pool->kind == Pool::Kind::average && pool->count_padding && beyond;
-  if (counts_more) return {{.why_not = "oneDNN would count the elements that rounding up adds"}};
+  if (counts_more) return {{.why_not = "oneDNN would count the elements added by rounding up"}};
   return pool_of(request, pool->kind, window, pool->count_padding);
 }
 
@@ -194,7 +194,7 @@ std::vector<Offer> binary(const Request& request) {
   const Dims to = dims_of(request.output_shape());
   const bool one_number = elements(request.inputs[1].shape) == 1;
   if (dims_of(request.inputs[0].shape) != to || (dims_of(request.inputs[1].shape) != to && !one_number))
-    return {{.why_not = "oneDNN is asked for values of one shape alone"}};
+    return {{.why_not = "oneDNN combines only values of one shape here"}};
   if (algorithm_of(both->kind) == algorithm::undef) return {{.why_not = "oneDNN has no such function"}};
   const Layout layout = as_made(request);
   const Desc first = desc_as_made(request);

@@ -51,7 +51,7 @@ std::string why_not(Precision precision) {
   if (precision != Precision::bf16) return {};
   const auto isa = dnnl::get_effective_cpu_isa();
   const bool has = isa == dnnl::cpu_isa::avx512_core_bf16 || isa == dnnl::cpu_isa::avx512_core_amx;
-  return has ? "" : "bf16 needs AVX512_BF16 or AMX, which this processor has not";
+  return has ? "" : "bf16 needs AVX512_BF16 or AMX, which this processor lacks";
 }
 
 }  // namespace

@@ -49,7 +49,7 @@ std::vector<program::Offer> OnednnKernel::offers(const program::Request& request
       return offers_of_(request);
     } catch (const dnnl::error& error) {
       if (error.status != dnnl_unimplemented) throw;
-      return {{.why_not = "oneDNN does not have it"}};
+      return {{.why_not = "oneDNN does not support it"}};
     }
   });
 }

@@ -97,7 +97,7 @@ std::vector<Offer> offers_of(const Request& request, const Weighted& weighted) {
   const Shape result = request.output_shape();
   const auto from = weighted.layout_of(request.inputs[0].shape, chosen.source);
   const auto to = weighted.layout_of(result, chosen.destination);
-  if (!from || !to) return {{.why_not = "oneDNN's forms of the operands are none of ours"}};
+  if (!from || !to) return {{.why_not = "oneDNN's layouts of the operands are not among the program's"}};
 
   Primitive& primitive = chosen.primitive;
   primitive.inputs = {{DNNL_ARG_SRC, chosen.source}};

@@ -12,6 +12,7 @@
 
 #include "core/system/descriptor.hpp"
 #include "core/system/out_of_memory.hpp"
+#include "core/text/amounts.hpp"
 #include "core/threads/parallel.hpp"
 #include "core/types/progress.hpp"
 #include "io/files/claimed_size.hpp"
@@ -42,10 +43,10 @@ std::size_t count_layers(const Path& path, const NetworkRequest& request, const 
   if (request.neurons.size() < 2) return request.layers.value_or(narrow<Index>(found));
   const std::size_t listed = request.neurons.size() - 1;
   if (!request.layers && found != listed)
-    throw DataError(fmt::format("{}: holds {} layers, expected {}: {} numbers of neurons were given", path.string(),
-                                found, listed, listed + 1));
+    throw DataError(fmt::format("{}: holds {}, expected {}: {} numbers of neurons were given", path.string(),
+                                counted(found, "layer", "layers"), listed, listed + 1));
   if (request.layers.value_or(1) > listed)
-    throw DataError(fmt::format("{}: {} layers are asked for, expected at most {}: {} numbers of neurons were given",
+    throw DataError(fmt::format("{}: {} layers were requested, expected at most {}: {} numbers of neurons were given",
                                 path.string(), *request.layers, listed, listed + 1));
   return request.layers.value_or(narrow<Index>(listed));
 }

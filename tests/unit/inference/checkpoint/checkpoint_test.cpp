@@ -308,8 +308,9 @@ TEST_F(StreamedCheckpointTest, APassThatStoodAsideDoesSoToTheEnd) {
   const Report report = run(in_memory_, 0);
   EXPECT_EQ(report.outcome.categories, expected.outcome.categories);
   EXPECT_FALSE(report.passes.twins);
-  EXPECT_NE(std::find(report.notes.begin(), report.notes.end(), "the run goes on as it began, with the passes dead"),
-            report.notes.end());
+  EXPECT_NE(
+      std::find(report.notes.begin(), report.notes.end(), "the run continues with the passes that it began with: dead"),
+      report.notes.end());
   remove_checkpoint(path());
   EXPECT_THROW(run(in_memory_, 5), Stopped);
   EXPECT_THROW(run(streamed_, 0), DataError);
@@ -380,7 +381,7 @@ TEST_F(FullDiskTest, ImagesThatAreDoneAreKeptAndTheOthersBegunAgain) {
 
 TEST_F(FullDiskTest, WithNoImageDoneThereIsNoCheckpoint) {
   block(activations_at(3));
-  EXPECT_TRUE(why_not(3).ends_with("; the run has stopped, and nothing of it is kept")) << why_not(3);
+  EXPECT_TRUE(why_not(3).ends_with("; the run has stopped, and its work is lost")) << why_not(3);
   EXPECT_FALSE(std::filesystem::exists(path()));
 }
 
@@ -391,7 +392,7 @@ TEST_F(FullDiskTest, ACheckpointWithAsManyImagesDoneStays) {
   EXPECT_THROW(stop_at(3), Stopped);
   const ordered_json one = file();
   block(second);
-  EXPECT_TRUE(why_not(3).ends_with("; the checkpoint of before is still there")) << why_not(3);
+  EXPECT_TRUE(why_not(3).ends_with("; the previous checkpoint is kept")) << why_not(3);
   EXPECT_EQ(file(), one);
   EXPECT_EQ(run(rest()).outcome.categories, expected);
 }

@@ -147,7 +147,7 @@ TEST(ModelInference, RunsAModelOfAFixedBatchThatManyImagesAtATime) {
     FAIL();
   } catch (const UsageError& error) {
     EXPECT_STREQ(error.what(),
-                 "shape: the model takes 2 images at a time, of which 5 is no multiple; N in place of 2 makes it "
+                 "shape: the model takes 2 images at a time, and 5 is not a multiple of that; N in place of 2 makes it "
                  "accept any number, if its nodes allow that");
   }
 }

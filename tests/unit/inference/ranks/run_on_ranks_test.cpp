@@ -334,7 +334,7 @@ TEST(StreamedOnRanks, ARankThatFindsAnotherNetworkFailsAndAllHearOfIt) {
   };
   ends_are("streamed", "streamed");
   write(39);
-  ends_are("another failed", spec.path + ": is another network than the first rank has read under this name");
+  ends_are("another failed", spec.path + ": differs from the network that the first rank read under this name");
 }
 
 }  // namespace

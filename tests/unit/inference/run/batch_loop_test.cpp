@@ -78,7 +78,7 @@ TEST(BatchLoop, ABatchThatMemoryDoesNotTakeIsBegunAgainInHalves) {
   EXPECT_EQ(counts(result.batches), (std::vector<Index>{3, 2, 3, 2}));
   EXPECT_EQ(result.batch, 3U);
   ASSERT_EQ(result.notes.size(), 2U);
-  EXPECT_EQ(result.notes[0], "memory ran out with 10 images at a time; at most 5 at a time ran from there on");
+  EXPECT_EQ(result.notes[0], "memory ran out with 10 images at a time; from there on at most 5 at a time");
 }
 
 TEST(BatchLoop, ATrialThatFailedCountsNoTimeOfInfer) {

@@ -202,7 +202,7 @@ TEST(Network, DirectoriesThatAreNoNetworkAreNamed) {
   EXPECT_EQ(directory_error({"n4-l1.tsv", "n4-l1.mtx"}, {}),
             "D/n4-l1.tsv: the same layer as n4-l1.mtx, expected one file per layer");
   EXPECT_EQ(directory_error({"n4-l1.tsv"}, {.neurons = {4, 4, 4}}),
-            "D: holds 1 layers, expected 2: 3 numbers of neurons were given");
+            "D: holds 1 layer, expected 2: 3 numbers of neurons were given");
 }
 
 TEST(Network, ALostBiasFileIsNamed) {

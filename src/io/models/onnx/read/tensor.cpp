@@ -132,7 +132,7 @@ Shape TensorReader::shape_of(const google::protobuf::RepeatedField<std::int64_t>
 }
 
 Array<std::int64_t> TensorReader::places(const Constant& indices, const Shape& shape, const std::string& what) {
-  if (!indices.integers()) fail(what, "its indices are no integers");
+  if (!indices.integers()) fail(what, "its indices are not integers");
   const std::size_t axes = indices.shape.size() == 1 ? 1 : shape.size();
   if (indices.shape.empty() || indices.shape.size() > 2 ||
       (indices.shape.size() == 2 && indices.shape[1] != static_cast<Extent>(axes)))
