@@ -13,8 +13,8 @@ namespace spdnn::python {
 namespace py = pybind11;
 
 /// Memory of a NumPy array as an Array, without a copy: the NumPy array lives as long as any Array points into it.
-/// TypeError where it does not hold one T after another (its kind of number is the caller's to check: NumPy's int32
-/// holds neurons, too).
+/// TypeError unless it holds one T after another. The caller checks the kind of number, as NumPy's int32 holds neurons,
+/// too.
 template <class T>
 Array<T> borrow(const py::array& array) {
   if (array.itemsize() != sizeof(T) || array.ndim() == 0 || (array.flags() & py::array::c_style) == 0 ||
@@ -60,12 +60,12 @@ inline py::tuple arrays_of(const CsrMatrix& matrix) {
   return py::make_tuple(data, view<std::int32_t>(matrix.indices), copy<std::int64_t>(matrix.offsets));
 }
 
-/// The tensor of a NumPy array of float32, which is as borrow() asks for it.
+/// The tensor of a NumPy array of float32 that borrow() accepts.
 inline Tensor tensor_of(const py::array& array) {
   return {Shape(array.shape(), array.shape() + array.ndim()), borrow<float>(array)};
 }
 
-/// The tensor as a NumPy array, without a copy. Nothing else has a use for its memory, so Python may write to it.
+/// The tensor as a NumPy array, without a copy. Nothing else uses its memory, so Python may write to it.
 inline py::array_t<float> handed_over(const Tensor& tensor) {
   const py::capsule owner(new Array<float>(tensor.values), [](void* held) { delete static_cast<Array<float>*>(held); });
   return py::array_t<float>(std::vector<py::ssize_t>(tensor.shape.begin(), tensor.shape.end()), tensor.values.data(),

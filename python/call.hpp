@@ -17,7 +17,7 @@ namespace spdnn::python {
 
 namespace py = pybind11;
 
-/// What work() returns. What the library finds wrong with arrays is a DataError.
+/// The result of work(). Errors that the library finds in arrays become DataErrors.
 template <class Work>
 auto with_data_errors(Work work) {
   try {

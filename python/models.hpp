@@ -4,7 +4,7 @@
 
 namespace spdnn::python {
 
-/// What spdnn/models.py is made of: models of files, and their inferences.
+/// The classes behind spdnn/models.py: models of files, and their inferences.
 void define_models(pybind11::module_& module);
 
 }  // namespace spdnn::python

@@ -84,7 +84,7 @@ struct Activation {
   std::vector<float> alphas{};  ///< of prelu: one per channel, or one
 };
 
-/// Of two values, element by element; axes of length 1 are repeated as needed (NumPy's broadcasting).
+/// Combines two values element by element; axes of length 1 are repeated as needed (NumPy's broadcasting).
 struct Elementwise {
   enum class Kind { add, subtract, multiply, divide, maximum, minimum, power };
   Kind kind = Kind::add;

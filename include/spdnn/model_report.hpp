@@ -42,10 +42,10 @@ struct NearTie {
 /// One output compared with another computation of it: within the proven bound of fp32's errors, and within a chosen
 /// tolerance (docs/models.md).
 struct OutputCheck {
-  /// Of the largest expected number. fp32 engines differ by at most some hundredths of it, even in deep models, whose
+  /// A share of the largest expected number. fp32 engines differ by some hundredths of it, even in deep models, whose
   /// bound may be as large as the numbers.
   static constexpr double kTolerance = 1e-4;
-  /// Of a probability, from a softmax or a sigmoid: at most this of 1 and ten times this of itself, as any change of a
+  /// For a probability, of a softmax or a sigmoid: at most kTolerance, and ten times that of itself, as any change of a
   /// number before the softmax changes it in proportion; and a unit in the last place of numbers up to 4, because
   /// libraries compute sigmoids near 1/2 and subtract.
   static double tolerance_of_probability(double expected) {

@@ -79,7 +79,7 @@ struct DeviceState {
   std::optional<Spread> memory_clock_mhz;
   std::optional<Spread> temperature_c;
   std::optional<Spread> power_w;  ///< of the whole board
-  /// Of the whole board, per trial of all images; further trials may have run until the counter resolved them.
+  /// Energy of the whole board per trial of all images; further trials may have run until the counter resolved them.
   std::optional<double> joules_per_trial;
 };
 

@@ -41,7 +41,7 @@ struct Values {
   /// The index of the k-th value's number in `bytes`.
   std::size_t code(std::size_t k) const;
   float value(Index row, std::size_t k) const;
-  /// Of all arrays.
+  /// The size of all arrays together.
   std::size_t size_bytes() const;
   /// Throws std::invalid_argument where lengths do not fit together, a code lies outside the codebook, a scale is not
   /// positive and finite, a zero point is none of the type's numbers, or a stored number is not finite.

@@ -35,7 +35,7 @@ struct TypedMatrix {
   Values values{};
 
   Index inputs() const { return taps == 0 ? 0 : cols / taps; }
-  /// Of four inputs each, in a row at one tap.
+  /// The number of groups of four inputs in a row at one tap.
   Offset groups() const { return (Offset{inputs()} + 3) / 4; }
   /// The values that its pattern needs.
   Offset needed_values() const;

@@ -14,11 +14,11 @@
 
 namespace {
 
-/// Of the groups, by their numbers. Ranks that lead no node have none for the leaders.
+/// The groups' communicators by number. Ranks that lead no node have none for the leaders.
 std::array<MPI_Comm, 3> groups{MPI_COMM_NULL, MPI_COMM_NULL, MPI_COMM_NULL};
 
 constexpr uint64_t kMostBytes = uint64_t{1} << 30;  ///< of one call: MPI counts in int
-/// Of all ranks in one call to gather, beyond which the root needs this much memory beside the result.
+/// Bytes of all ranks in one call to gather: the memory that the root needs beside a larger result.
 constexpr uint64_t kMostGathered = uint64_t{1} << 25;
 constexpr uint64_t kFewBytes = 4096;  ///< of a call: it ends as soon as all have reached it
 constexpr int kTag = 1;

@@ -18,7 +18,7 @@ namespace spdnn {
 
 namespace {
 
-/// Those by which launchers, schedulers and people end or warn a process. They reach the whole group as a rule.
+/// The signals by which launchers, schedulers and people end or warn a process, usually with its whole group.
 constexpr std::array kPassedOn{SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
 
 volatile pid_t child = 0;

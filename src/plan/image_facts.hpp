@@ -23,7 +23,7 @@ struct ImageFacts {
 
 /// O(1) for bits; otherwise one pass over the entries.
 ImageFacts facts_of(const ImageSet& images);
-/// Those of two sets of images together, either of which may be empty.
+/// The facts about two sets of images together, either of which may be empty.
 ImageFacts join_facts(const ImageFacts& one, const ImageFacts& other);
 
 }  // namespace spdnn

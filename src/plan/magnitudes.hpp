@@ -32,7 +32,7 @@ enum class RowBounds {
   exact,  ///< one pass over the weights of the rows, or over their degrees where weights are uniform
 };
 
-/// Of one layer, examined closely.
+/// The bounds of one layer, examined closely.
 LayerBounds bounds_of(const Layer& layer);
 
 /// For images whose values are at most `largest_value`. Bounds that exceed fp64 become infinity.

@@ -27,7 +27,7 @@ class Calendar {
     for (std::size_t step = own.first; step <= own.last; ++step) alive_[step].push_back(buffer);
   }
 
-  /// Those that live while a buffer does.
+  /// The buffers that live while this one does.
   std::vector<std::size_t> beside(std::size_t buffer) const {
     const Lifetime& own = lifetimes_[buffer];
     std::vector<std::size_t> found;

@@ -41,12 +41,12 @@ inline float activated(const Activation& activation, float alpha, float x) {
 /// separate node.
 class Epilogue {
  public:
-  /// Of all fused nodes, whose added values come after the node's own inputs, in the layout of the output.
+  /// The epilogue of all fused nodes. Their added values follow the node's own inputs, in the layout of the output.
   explicit Epilogue(const Request& request);
   Epilogue() = default;
 
   bool empty() const { return functions_.empty(); }
-  /// Of `count` results that lie side by side, the first being element `first` of the output.
+  /// Changes `count` results that lie side by side, the first being element `first` of the output.
   void apply(float* results, std::size_t count, std::size_t first, const Operands& operands) const;
 
  private:

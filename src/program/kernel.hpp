@@ -111,7 +111,7 @@ class Kernel {
   virtual Offer change(const Change& /*change*/) const { return {.why_not = "changes no layouts"}; }
 };
 
-/// Those that may be offered, in the order of preference among equally fast ones.
+/// The kernels to choose from; among equally fast ones the first is preferred.
 using Kernels = std::vector<const Kernel*>;
 
 /// The error in an offer: a number of layouts that differs from that of the inputs, or a layout that the tensor cannot

@@ -19,7 +19,7 @@ inline double pass_seconds(std::size_t bytes, int threads) {
   return kActionSeconds + static_cast<double>(bytes) / (kBytesPerSecond * threads);
 }
 
-/// That many multiply-adds at a share of the peak.
+/// Seconds for this number of multiply-adds at a share of the peak.
 inline double arithmetic_seconds(double multiply_adds, double efficiency, int threads) {
   return kActionSeconds + multiply_adds / (kMultiplyAddsPerSecond * efficiency * threads);
 }

@@ -11,7 +11,7 @@ namespace spdnn::program {
 /// In which layouts values are there; the first is that in which each was made.
 using LayoutsOfValues = std::map<ValueId, std::vector<Layout>>;
 
-/// Those of a value; constants of the model are there row-major from the beginning.
+/// The layouts in which a value exists; constants of the model exist row-major from the beginning.
 inline std::vector<Layout>& layouts_of(LayoutsOfValues& there, ValueId value) {
   std::vector<Layout>& layouts = there[value];
   if (layouts.empty()) layouts.push_back(kRows);

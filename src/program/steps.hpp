@@ -33,7 +33,7 @@ bool adds_value(const Model& model, const Node& node);
 /// Whether the output's elements are the input's in the same order.
 bool is_view(const Operation& operation);
 
-/// Of an addition, the input that is not `value`.
+/// The addition's input that is not `value`.
 ValueId other_input(const Node& addition, ValueId value);
 
 }  // namespace spdnn

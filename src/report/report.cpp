@@ -97,7 +97,7 @@ std::string difference_text(Precision precision, const Verdict& verdict) {
                      *verdict.missing, *verdict.extra);
 }
 
-/// Of infer, over all parts.
+/// The time of checkpoints as a share of infer, over all parts.
 double checkpoint_share(const Report& r) {
   return r.seconds.infer.sum > 0 ? r.seconds.checkpoint / r.seconds.infer.sum : 0;
 }

@@ -18,7 +18,7 @@ namespace spdnn {
 
 inline constexpr const char* kCheckpointSchema = "spdnn-checkpoint-5";
 
-/// Of a checkpoint's line without its checksum, in hexadecimal.
+/// The checksum of a checkpoint's line without its checksum, in hexadecimal.
 inline std::string checkpoint_checksum(nlohmann::ordered_json json) {
   json.erase("checksum");
   const std::string text = json.dump();
@@ -83,7 +83,7 @@ class CheckpointParser {
     if (!json.is_array()) fail(fmt::format("{}: expected a list", what));
     return json;
   }
-  /// Of one image or more each.
+  /// The ids in ranges of one or more images.
   std::vector<Index> ids(const Json& ranges, Index images) const {
     std::vector<Index> all;
     for (const Json& range : list(ranges, "images")) {

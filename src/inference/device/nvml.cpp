@@ -21,7 +21,7 @@ struct Close {
   void operator()(void* library) const { ::dlclose(library); }
 };
 
-/// Of the open library; looked up by name.
+/// The functions of the open library, looked up by name.
 struct Functions {
   int (*init)() = nullptr;
   int (*shutdown)() = nullptr;

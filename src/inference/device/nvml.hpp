@@ -12,8 +12,8 @@ class Nvml {
  public:
   static constexpr const char* kLibrary = "libnvidia-ml.so.1";
 
-  /// Of the device with this id (DeviceNames::id, a UUID in 32 hexadecimal digits). Null if there is no such library,
-  /// or it does not know the device.
+  /// Opens the device with this id (DeviceNames::id, a UUID in 32 hexadecimal digits). Null if the library is missing
+  /// or does not know the device.
   static std::unique_ptr<const Nvml> open(const std::string& id, const std::string& library = kLibrary);
   virtual ~Nvml() = default;
   Nvml() = default;

@@ -23,7 +23,7 @@ std::string check_text(const LogitCheck& check) {
          (check.outputs.size() > 1 ? fmt::format(" (output {} of {})", escaped(worst.name), check.outputs.size()) : "");
 }
 
-/// Of outputs within bounds that say little.
+/// The text for outputs within bounds that are too wide to prove much.
 std::string little_text(const LogitCheck& check) {
   const OutputCheck& little = *std::find_if(check.outputs.begin(), check.outputs.end(),
                                             [](const OutputCheck& output) { return !output.conclusive(); });

@@ -33,7 +33,7 @@ class Inference::Steps : public InferenceSteps<InferenceSpec, Report> {
   void verify();
 
  private:
-  /// Of a network in memory, which is there already.
+  /// Takes the images for a network that is in memory already.
   void take_images(ImageSet images, Index inputs);
 
   /// On all ranks, each its part: those that are `given` on the root, or else those specified. The root's `neurons`
@@ -116,7 +116,7 @@ class Inference::Steps : public InferenceSteps<InferenceSpec, Report> {
 
   void judge_by_truth();
 
-  /// Those of the root, for verify(): of several ranks, straight from the input.
+  /// The images that the root verifies: on several ranks read from the input again.
   SomeImages images_to_verify() const;
 
   /// Whether network and images are the challenge's own, by the digests of their contents; empty if they are, otherwise

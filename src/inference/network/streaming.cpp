@@ -83,7 +83,7 @@ NetworkStream open_stream(const NetworkSpec& spec) {
                            : open_packed_network(spec.path, request_for(spec, {}));
 }
 
-/// That of the network that was opened; where only its first layers are wanted, which have none, that of the file.
+/// The digest of the opened network; if only its first layers are wanted, which have none, that of the file.
 std::uint64_t network_digest_of(const NetworkSpec& spec, std::uint64_t opened) {
   return opened != 0 || spec.path.empty() ? opened : packed_contents(spec.path).network_digest;
 }

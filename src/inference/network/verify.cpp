@@ -43,7 +43,7 @@ std::vector<Index> choose_sample(const Categories& categories, Index images, Ind
   return picked;
 }
 
-/// Those of the images that cpu_reference finds to be categories, on the network as given, leaving out only images that
+/// The categories among the images, found by cpu_reference on the network as given, leaving out only images that
 /// are all zero.
 Categories recompute(const CheckedRun& problem, std::span<const Index> ids) {
   const Variant& reference = oracle();

@@ -26,7 +26,7 @@ struct LeftPiece {
 /// have them, and come to the root part by part: it needs memory for one part at a time.
 class LeftWork {
  public:
-  /// Of a part that is made of several pieces.
+  /// The size of a part that is made of several pieces.
   static constexpr std::size_t kPartBytes = std::size_t{64} << 20U;
 
   /// All ranks together, each with its own pieces, which outlive this.

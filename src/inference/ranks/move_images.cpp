@@ -37,7 +37,7 @@ MovedForm moved_form_of(const ImageSet& images) {
   return form;
 }
 
-/// Of the images of all ranks.
+/// The form that holds the images of all ranks.
 MovedForm common_form(Communicator& ranks, const ImageSet& mine) {
   MovedForm all;
   for (const MovedForm& one : gather_on_all(ranks, moved_form_of(mine))) {

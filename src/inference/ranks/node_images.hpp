@@ -48,11 +48,11 @@ class NodeImages final : public BatchSource {
   NodeImages(Communicator& ranks, const GivenImages& all, std::vector<Index> ids, std::vector<Index> places);
   void copy_bits(Communicator& ranks, const ImageSet& mine);
   void copy_rows(Communicator& ranks, const ImageSet& mine);
-  /// Of images, or of parts, that ranks have taken beyond those with which each begins.
+  /// The number of images, or of parts, that ranks have taken beyond those with which each begins.
   std::uint64_t& counter() const { return *reinterpret_cast<std::uint64_t*>(memory_.data()); }
   /// Each rank's first batch, a quarter of an even share, so that a late rank gets as much as the others.
   Index own_part() const;
-  /// How many a rank takes of those that are left: half of an even share, in whole blocks.
+  /// The number that a rank takes of those left: half of an even share, in whole blocks.
   Index part_of(Index left, const Wish& wish) const;
 
   RankPlace place_;

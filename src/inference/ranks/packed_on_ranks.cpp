@@ -54,7 +54,7 @@ class ArrayOnRanks {
     if (failed) std::rethrow_exception(failed);
     return mine;
   }
-  /// Of the blocks that this rank has read.
+  /// The hashes of the blocks that this rank has read.
   const std::vector<std::uint64_t>& hashes() const { return hashes_; }
 
  private:

@@ -40,11 +40,11 @@ void fields(auto& archive, MaybeConst<RankReport> auto& report) {
           report.notes);
 }
 
-/// Of this rank, which ran `images`.
+/// The report of this rank, which ran `images`.
 RankReport rank_report_of(const LoopResult& result, Index images);
-/// Merges another rank's: the maximum of each time, and new notes.
+/// Merges another rank's report: the maximum of each time, and new notes.
 void take_longest(LoopResult& all, const RankReport& one);
-/// Of each trial, or each node, the longest.
+/// Keeps the maximum for each trial, or for each node.
 void take_longest(std::vector<double>& all, const std::vector<double>& one);
 
 /// Adds the times of another piece of the same rank's work, and its notes.

@@ -15,7 +15,7 @@
 
 namespace spdnn {
 
-/// Those of all ranks' images, on all of them.
+/// The facts about the images of all ranks, on each of them.
 ImageFacts facts_on_ranks(Communicator& ranks, const ImageSet& mine);
 
 /// The images of a run. Each rank has its share by images_dealt_to(), a single process all of them. All ranks call the
@@ -25,7 +25,7 @@ class RunImages {
   RunImages() = default;
   RunImages(Communicator& ranks, ReadImages read);
 
-  /// Of all ranks' images.
+  /// The facts about the images of all ranks.
   const ImageFacts& facts() const { return facts_; }
   /// This rank's own; none after share_on_nodes().
   const ImageSet& mine() const { return mine_; }

@@ -61,7 +61,7 @@ struct KnownWork {
     outcomes.push_back(in_whole_run(std::move(piece.outcome), work, all.result.plan->depth()));
     add_times(all.result, piece);
   }
-  /// Of one piece also its activations, if they were kept.
+  /// The result of all pieces; with the activations, if they were kept and there is only one piece.
   RankedResult result() && {
     if (outcomes.size() == 1) all.result.outcome.activations = std::move(outcomes[0].activations);
     merge_outcomes(all.result.outcome, outcomes);
@@ -117,7 +117,7 @@ class Pieces final : private Interruption {
     return spdnn::run(variant, {&rest, order.may_overflow, order.why_in_order}, mine_[piece_].images, options_);
   }
 
-  /// Those that were not begun.
+  /// Adds the pieces that were not begun.
   void add_pieces_from(std::size_t first, KnownWork& known) const {
     for (std::size_t i = first; i < orders_.size(); ++i) add_left(mine_[i], {}, known.all.left);
   }

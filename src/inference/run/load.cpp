@@ -74,7 +74,7 @@ ImageSet load_images(const ImageSpec& spec, std::optional<Index> neurons, const 
     throw UsageError("images", "expected either a file of images or MNIST's images");
   if (spec.images) check_memory_for("images", *spec.images);
   if (!spec.path.empty()) return read_images(spec.path, neurons, spec.images, notes);
-  if (spec.images) throw UsageError("images", "there are as many official images as MNIST has");
+  if (spec.images) throw UsageError("images", "the number of official images is fixed: that of MNIST");
   if (!neurons) throw UsageError("neurons", "official images take a number of neurons");
   return generate_official_images(read_mnist(spec.mnist), *neurons, progress);
 }

@@ -16,7 +16,7 @@ struct Work {
   Index layer = 0;
   std::vector<Index> ids;  ///< of the images, in the whole run; empty: 0, 1, 2, ...
   ImageSet images{};       ///< images x stored neurons that enter `layer`
-  /// Of images that several ranks have, and of which each takes some; null: they are this rank's alone.
+  /// The source of images shared by several ranks, each of which takes some; null: all are this rank's.
   std::shared_ptr<BatchSource> batches = nullptr;
 
   Index id(Index image) const { return ids.empty() ? image : ids[image]; }

@@ -12,17 +12,17 @@ namespace spdnn {
 // order it is added up, and likewise for the other operations. The largest number that is accepted leaves a factor of
 // two for the roundings, which enlarge a sum of n terms by less than e^(2 n u), u = 2^-24.
 
-/// A number up to this is within fp32 and bf16 with all the roundings on its way.
+/// Numbers up to this stay finite in fp32 and bf16, whatever their rounding errors.
 inline constexpr double kLargestSafe = 0x1p127;
-/// Engines trust values up to this, which those of networks never reach, and look at no others.
+/// Values that engines check must be at most this, far above those of real networks; other values follow.
 inline constexpr double kLargestTrusted = 0x1p80;
 
-/// Those of a model's nodes. The sums of weights are computed once, here, in parallel. The model must outlive them.
+/// Magnitudes of a model's nodes. The constructor sums up the weights, in parallel. The model must outlive this.
 class Magnitudes {
  public:
   explicit Magnitudes(const Model& model);
 
-  /// Of a node whose inputs are at most `inputs` in absolute value, in their order.
+  /// The magnitude of a node whose inputs are at most `inputs` in absolute value, in their order.
   Magnitude of(Index node, std::span<const double> inputs) const;
 
  private:

@@ -22,7 +22,7 @@ struct NodeWork {
   double mean() const { return rows == 0 ? 0 : static_cast<double>(nonzeros) / rows; }
 };
 
-/// Of all nodes together; multiply-adds are those for one image.
+/// The sums over all nodes; multiply-adds are those for one image.
 struct ModelWork {
   Offset weights = 0;
   Offset nonzeros = 0;

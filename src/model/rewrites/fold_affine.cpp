@@ -12,7 +12,7 @@ namespace spdnn {
 
 namespace {
 
-/// Of one channel: (x - mean) factor + shift.
+/// The function of one channel: (x - mean) factor + shift.
 struct Affine {
   double mean = 0;
   double factor = 1;

@@ -24,7 +24,7 @@ struct Shown {
   std::size_t left_out = 0;  ///< omitted for lack of space
 };
 
-/// Of networks that differ only in depth, the deepest: it contains the others' data in its first layers.
+/// The deepest of networks that differ only in depth: its first layers have the others' data.
 Shown deepest(const Results& results) {
   constexpr std::size_t kMost = 8;
   Shown kept;

@@ -21,7 +21,7 @@ Desc desc_as_made(const Request& request, std::size_t input = 0) {
   return desc_of(request.inputs[input].shape, as_made(request, input));
 }
 
-/// The one offer of a primitive that reads inputs in these layouts; none where its output's form is none of ours.
+/// The one offer of a primitive that reads inputs in these layouts, unless no Layout describes its output.
 std::vector<Offer> offer(const Request& request, const Primitive& primitive, const std::vector<Layout>& inputs) {
   const auto output = layout_of(request.output_shape(), primitive.output.second);
   if (!output) return {{.why_not = "oneDNN's layout of the output is not one of the program's"}};
@@ -34,7 +34,7 @@ std::vector<Offer> offer(const Request& request, const Primitive& primitive, con
   return all;
 }
 
-/// Of a primitive with one input and one output.
+/// The offer of a primitive with one input and one output.
 template <class Forward>
 std::vector<Offer> offer_of_one(const Request& request, const typename Forward::primitive_desc& desc,
                                 const Desc& source, const Layout& layout) {
@@ -186,7 +186,7 @@ std::vector<Offer> eltwise(const Request& request) {
   return offer_of_one<Forward>(request, {of, with_user_scratchpad(), cpu()}, source, as_made(request));
 }
 
-/// Of two values of one shape, or of a value and one number.
+/// Offers for two values of one shape, or for a value and one number.
 std::vector<Offer> binary(const Request& request) {
   using Forward = dnnl::binary;
   const auto* const both = std::get_if<Elementwise>(&request.node().operation);

@@ -42,7 +42,7 @@ struct Primitive {
   Desc scratchpad{};
 };
 
-/// Of a oneDNN's primitive descriptor, without arguments.
+/// The primitive of a oneDNN descriptor, without arguments.
 template <class Forward>
 Primitive primitive_of(const typename Forward::primitive_desc& desc) {
   Primitive primitive;

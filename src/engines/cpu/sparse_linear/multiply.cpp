@@ -19,7 +19,7 @@ constexpr double kDensestAtFew = 0.05;
 
 Offset weights_of(const CsrMatrix& matrix) { return Offset{matrix.rows} * matrix.cols; }
 
-/// Of a tile: sums of the outputs first, first + 1, ... below last, kLanes of each, for registers of that many bytes.
+/// The sums of a tile's outputs first, first + 1, ... below last, kLanes of each, in registers of kBytes bytes.
 template <std::size_t kBytes>
 [[gnu::always_inline]] inline void add_up(const CsrMatrix& matrix, const float* tile, Index first, Index last,
                                           float* sums) {

@@ -26,7 +26,7 @@ inline constexpr Index kTailWarps = 32;  ///< of a block
 inline constexpr Index kTailThreads = 32 * kTailWarps;
 
 struct TailBlock {
-  /// Of each warp's image before and after a layer, in turns, from the first multiple of two rows on: the addresses of
+  /// Each warp's image before and after a layer, in turns, from the first multiple of two rows on: the addresses of
   /// the two differ in one bit.
   float rows[2 * kTailWarps + 2][kTailCopies * kTailWidth];
   Index live[kMostTailLayers];       ///< images by layer, from LaunchArgs::first on, as in LayerTally

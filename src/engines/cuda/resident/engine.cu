@@ -147,7 +147,7 @@ class ResidentEngine final : public InspectableEngine {
     return active;
   }
 
-  /// Of the pass `identical`; cleared before each run.
+  /// The memory of the pass `identical` that is cleared before each run.
   std::size_t search_bytes() const { return duplicates_.table_bytes() + duplicates_.zero_bytes(); }
 
   const Instance* pick(bool from_bits) const {

@@ -51,7 +51,7 @@ struct PieceReader {
     read(ahead[kAhead - 1], lane);
     return chunk;
   }
-  /// Of the next chunk.
+  /// The position of the next chunk.
   __device__ const uint4* position() const { return at - kAhead * kUnits; }
 };
 

@@ -61,7 +61,7 @@ __device__ inline bool equal_quads(float4 a, float4 b, Index count) {
   return a.x == b.x && (count < 2 || a.y == b.y) && (count < 3 || a.z == b.z) && (count < 4 || a.w == b.w);
 }
 
-/// Of the bits i in `candidates`, those where rows first + i and other_of(i) differ, as far as thread `member` of
+/// The bits i in `candidates` for which rows first + i and other_of(i) differ, as far as thread `member` of
 /// `members` sees. Rows begin on 16-byte bounds; several are read at a time.
 template <class OtherOf>
 __device__ std::uint32_t differing_rows(const float* rows, std::size_t stride, Index width, Index first,

@@ -67,7 +67,7 @@ class DeviceWork final : public LayerCompanion {
     check(cudaStreamSynchronize(stream_));
   }
 
-  /// Of the layer that the source handed out last, number `layer`.
+  /// The work of the source's most recent layer, number `layer`.
   const Work& of(Index layer, const LayerSource& source) const {
     return source.resident() ? resident_[layer].work : slots_[source.slot()].work;
   }
@@ -102,7 +102,7 @@ class DeviceWork final : public LayerCompanion {
     Work work;
   };
 
-  /// Of all layers, side by side.
+  /// Makes the lists of all layers in parallel.
   void make_lists() {
     lists_.resize(plan_.depth());
     parallel_for(lists_.size(), [&](std::size_t k) { lists_[k] = share_out_.list(plan_.layers[k].weights); });

@@ -63,7 +63,7 @@ struct WorkSize {
   std::size_t cuts = 0;
   std::size_t pieces = 0;
 };
-/// Of any layer of a plan, and of all of them together (`pieces`: of any), by equal_shares(), or with `cut_at` 0 by
+/// The largest of any layer, and the sum over all (`pieces`: the largest), by equal_shares(), or with `cut_at` 0 by
 /// rows_by_length(); rows_by_inputs() makes no more SharedRows than a layer has outputs. Cost: one pass over the
 /// offsets of rows, unless they are streamed.
 WorkSize most_work(const Plan& plan, Index cut_at);

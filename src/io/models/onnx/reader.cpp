@@ -69,7 +69,7 @@ std::string axis_text(const onnx::TensorShapeProto::Dimension& axis) {
   return axis.dim_param().empty() ? "?" : escaped(axis.dim_param());
 }
 
-/// What an input of open axes needs, with the lengths and names of all axes.
+/// The text on an input with open axes, with the lengths and names of all axes.
 std::string open_axes_text(const onnx::TensorShapeProto& shape) {
   std::vector<std::string> all;
   std::vector<std::string> open;
