@@ -19,7 +19,7 @@ int device_count(Device device);
 DeviceNames device_names(Device device, int ordinal = 0);
 
 /// Makes a device ready for its first use, for all threads, and returns the seconds that this took: on CUDA driver,
-/// context, memory pool and page-locked buffers. Throws nothing: a device that cannot be used says so to its users.
+/// context, memory pool and page-locked buffers. Throws nothing: the first use of a broken device throws.
 double start_up(Device device, int ordinal = 0);
 
 /// Waits until the device has finished all work that this process has queued; immediate on the CPU.

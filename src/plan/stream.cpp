@@ -53,7 +53,7 @@ void survey(Plan& plan, const ProgressCallback& callback) {
   std::vector<std::uint8_t> caps;
   StreamedLayers known = *plan.streamed;
   {
-    std::optional<ReadAhead> layers;  // which reads ahead from the moment on that it is there
+    std::optional<ReadAhead> layers;  // reads ahead from its construction on
     Progress progress(callback, "planning", shapes.size());
     for (Index k = 0; k < shapes.size(); ++k) {
       const std::optional<Layer> one = one_of_all(shapes[k]);

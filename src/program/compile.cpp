@@ -20,7 +20,7 @@ namespace {
 /// predictions are too rough to prefer one to the other.
 constexpr double kWorthwhile = 0.95;
 
-/// Turns steps into actions, one after another, and knows in which layouts each value is there.
+/// Turns steps into actions, one after another, and tracks the layouts in which each value exists.
 class Compiler {
  public:
   Compiler(const Model& model, const Magnitudes& magnitudes, Extent images, const CompileOptions& options)

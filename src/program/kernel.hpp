@@ -54,7 +54,7 @@ struct Constant {
 struct Input {
   ValueId value = 0;
   Shape shape;
-  std::vector<Layout> layouts;  ///< in which it is there; the first is that in which it was made
+  std::vector<Layout> layouts;  ///< in which it exists; the first is the one in which it was made
 };
 
 /// A request to kernels: a step for one number of images.

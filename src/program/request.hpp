@@ -8,7 +8,7 @@
 
 namespace spdnn::program {
 
-/// In which layouts values are there; the first is that in which each was made.
+/// The layouts in which each value exists; the first is the one in which it was made.
 using LayoutsOfValues = std::map<ValueId, std::vector<Layout>>;
 
 /// The layouts in which a value exists; constants of the model exist row-major from the beginning.

@@ -55,8 +55,8 @@ class Fuser {
   explicit Fuser(const Model& model) : model_(model), uses_(uses_of(model)), taken_(model.nodes.size()) {}
 
   std::vector<Step> fused(std::vector<Step> steps) {
-    // From the end, so that of two convolutions that are added the later one takes the addition: the earlier one's
-    // result is there by then.
+    // From the end, so that the later one of two added convolutions takes the addition: the result of the earlier one
+    // is known by then.
     for (auto step = steps.rbegin(); step != steps.rend(); ++step) {
       const Operation& operation = model_.nodes[step->node].operation;
       if (std::holds_alternative<Convolution>(operation) || std::holds_alternative<Linear>(operation)) take(*step);

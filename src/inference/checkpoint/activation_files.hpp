@@ -29,12 +29,12 @@ struct WrittenActivations {
   std::uint64_t bytes = 0;
 };
 WrittenActivations write_activations(const std::string& path, const ImageSet& activations);
-/// DataError if the file holds others.
+/// Reads them back. DataError if their digest differs.
 ImageSet read_activations(const std::string& path, const std::string& digest);
 /// Removes all files of activations beside a checkpoint but those of `kept`, those that killed runs have left included.
 void remove_activations(const std::string& path, const std::vector<std::string>& kept);
 
-/// Whether it is there or not.
+/// Removes the file if it exists.
 void remove_file(const std::filesystem::path& path);
 
 }  // namespace spdnn

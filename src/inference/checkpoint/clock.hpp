@@ -31,7 +31,7 @@ class CheckpointClock {
   double due_in();
   /// Whether the run is to end there.
   bool ends() const { return ends_; }
-  /// Why, as the end of a sentence; empty where somebody asked for it.
+  /// The reason, as the end of a sentence; empty if the stop was requested.
   const std::string& why() const { return why_; }
 
   /// A checkpoint's statement on the next one.
@@ -44,7 +44,7 @@ class CheckpointClock {
   /// The run continues, though the checkpoint may still be being written: the interval begins. The time since due_in()
   /// does not count as a layer's.
   void go_on();
-  /// The checkpoint has been written, which took so long. The interval grows if it has to, after the next one.
+  /// The checkpoint has been written in `seconds`. The interval grows if it has to, after the next one.
   void written(double seconds);
   /// Writing and the interval are those of another rank, which has measured them.
   void adopt(double writing, double every);
@@ -61,7 +61,7 @@ class CheckpointClock {
   std::function<double()> now_;
   std::function<bool()> stop_;
   double end_;
-  double asked_;  ///< the interval that was asked for
+  double asked_;  ///< the requested interval
   double every_;
   double interval_;  ///< the one that has begun
   double began_;

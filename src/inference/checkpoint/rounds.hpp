@@ -9,8 +9,8 @@
 
 namespace spdnn {
 
-/// The rounds in which the ranks of a run come together to write a checkpoint, or to end before their time. A rank
-/// comes between two of its layers when its own clock says so, and again and again once it has done all of its work.
+/// The rounds in which the ranks of a run come together to write a checkpoint, or to end early. A rank enters
+/// a round between two of its layers when its own clock is due, and again and again once all of its work is done.
 class CheckpointRounds {
  public:
   enum class After { go_on, stopped, done };

@@ -182,7 +182,7 @@ std::vector<std::size_t> nodes_of_outputs(const Model& model) {
   return numbers;
 }
 
-/// Compares the outputs of all nodes, once they are there.
+/// Compares the outputs of all nodes, once they are computed.
 void compare_nodes(const Model& model, const Tensor& images, const std::vector<Tensor>& outputs,
                    Cancellation& cancellation, NodeCheck& check) {
   std::vector<const Tensor*> values(model.values.size());

@@ -42,7 +42,7 @@ class Part {
   }
   std::span<Index> indices(const LeftPiece& piece) { return {indices_.get() + offsets_[row_], piece.entries}; }
   std::span<float> values(const LeftPiece& piece) { return {values_.get() + offsets_[row_], piece.entries}; }
-  /// Once its entries are there.
+  /// After its entries are written.
   void end_piece(std::span<const Index> degrees) {
     for (const Index degree : degrees) {
       offsets_[row_ + 1] = offsets_[row_] + degree;

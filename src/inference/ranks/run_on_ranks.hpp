@@ -49,8 +49,8 @@ struct Keeping {
 /// Runs this rank's part of each piece of work, one after another, without waiting for other ranks between them. The
 /// ranks begin together. `plan` is that of the whole run; the orders have the precision. RanksFailed
 /// (cluster/together.hpp), on all ranks, where the run of one fails.
-/// With `keeping`, the run is interrupted where its clock says so, on all ranks together; it ends before its time where
-/// that of any rank says so, and then has something left.
+/// With `keeping`, its clock interrupts the run on all ranks together. The clock of any rank may end the run early, and
+/// leaves work.
 RankedResult run_on_ranks(Communicator& ranks, const std::vector<RunOrder>& orders, const Plan& plan,
                           const std::vector<Work>& mine, const RunOptions& options, const Keeping* keeping = nullptr);
 

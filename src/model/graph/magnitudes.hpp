@@ -7,10 +7,10 @@
 
 namespace spdnn {
 
-// How large the numbers of a node can become, derived from its weights and from how large its inputs are, so that an
-// engine need not look at most of them for overflow: sum |w| X + |b| for a sum whose inputs are at most X, in whatever
-// order it is added up, and likewise for the other operations. The largest number that is accepted leaves a factor of
-// two for the roundings, which enlarge a sum of n terms by less than e^(2 n u), u = 2^-24.
+// Bounds of the numbers of a node, derived from its weights and from bounds of its inputs, so that an engine need not
+// check most of them for overflow: sum |w| X + |b| for a sum whose inputs are at most X, in any order of summation, and
+// likewise for the other operations. The largest accepted number leaves a factor of two for roundings, which enlarge a
+// sum of n terms by less than e^(2 n u), u = 2^-24.
 
 /// Numbers up to this stay finite in fp32 and bf16, whatever their rounding errors.
 inline constexpr double kLargestSafe = 0x1p127;

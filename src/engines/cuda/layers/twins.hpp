@@ -10,7 +10,7 @@
 namespace spdnn::cuda {
 
 struct TwinSearch {
-  /// Rows plus edges of the layers on the device at a time; a layer with more is there alone. Small enough that
+  /// Rows plus edges of the layers on the device at a time; a larger layer is there alone. Small enough that
   /// sorting, and waiting for the first and the last chunk, is short compared with copying.
   Offset chunk = Offset{16} << 20U;
   std::uint64_t hash_mask = ~std::uint64_t{0};  ///< lets tests make hashes collide

@@ -13,7 +13,7 @@
 
 namespace spdnn::cuda::spmm {
 
-/// The work items on the device: of all layers, or of the two that are there where layers are streamed.
+/// The work items on the device: of all layers or, if they are streamed, of the two in memory.
 class DeviceWork final : public LayerCompanion {
  public:
   DeviceWork(const Plan& plan, ShareOut share_out, cudaStream_t stream)
