@@ -46,7 +46,7 @@ need_tools curl gzip sha256sum cksum
 is_right() { [ "$(gzip -dc -- "$1" 2>/dev/null | sha256sum | cut -d' ' -f1)" = "$sha256" ]; }
 
 if [ -f "$out" ] && is_right "$out"; then
-  say "$out is there and right"
+  say "$out is complete and correct"
   exit 0
 fi
 mkdir -p "$(dirname "$out")"
@@ -58,7 +58,7 @@ for mirror in "${mirrors[@]}"; do
     if is_right "$part"; then
       mv -f "$part" "$out"
       rm -f "$out".*.part
-      say "$out is there and right"
+      say "$out is complete and correct"
       exit 0
     fi
     say "the file from $mirror has the wrong checksum; removed"

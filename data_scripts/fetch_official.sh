@@ -82,7 +82,7 @@ check_layers() {
 fetch_file() {
   local url=$1 file=$2 check=$3
   if [ -f "$file" ] && "$check" "$file" 2>/dev/null; then
-    say "$file is there and right"
+    say "$file is complete and correct"
     return
   fi
   say "fetching $url"
@@ -91,10 +91,10 @@ fetch_file() {
   fi
   if ! "$check" "$file.part"; then
     rm -f "$file.part"
-    die "what came from $url is not the official file; removed"
+    die "the file from $url is not the official one; removed"
   fi
   mv -f "$file.part" "$file"
-  say "$file is there and right"
+  say "$file is complete and correct"
 }
 
 # The archive holds 1920 layers. Unpacks and checks the requested ones and moves them into place together.
@@ -102,7 +102,7 @@ fetch_network() {
   local url=$base/dnn/neuron$neurons.tar.gz target=$out/neuron$neurons
   local archive=$target.tar.gz.part unpacked=$target.unpacked layer
   if [ -d "$target" ] && check_layers "$target" 2>/dev/null; then
-    say "$target: $layers layers are there and right"
+    say "$target: $layers layers are complete and correct"
     return
   fi
   say "fetching $url"
@@ -116,12 +116,12 @@ fetch_network() {
     mkdir "$unpacked/layers" && find "$unpacked" -name "n$neurons-l*.tsv" -exec mv -t "$unpacked/layers" {} + &&
     check_layers "$unpacked/layers"; }; then
     rm -rf "$unpacked" "$archive"
-    die "what came from $url is not the official network; removed"
+    die "the archive from $url does not hold the official network; removed"
   fi
   rm -rf "$target"
   mv "$unpacked/layers" "$target"
   rm -rf "$unpacked" "$archive"
-  say "$target: $layers layers are there and right"
+  say "$target: $layers layers are complete and correct"
 }
 
 mkdir -p "$out"

@@ -154,6 +154,13 @@ void define_models(py::module_& module) {
                   [](const std::string& path, const std::optional<Shape>& shape) {
                     return Call(py::none()).run([&] { return NamedModel{path, read_model(path, shape)}; });
                   })
+      .def("save",
+           [](const NamedModel& named, const std::string& path) {
+             Call(py::none()).run([&] {
+               write_model(path, named.model);
+               return true;
+             });
+           })
       .def_property_readonly("path", [](const NamedModel& named) { return py::bytes(named.path); })
       .def_property_readonly("name", [](const NamedModel& named) { return text_of(named.model.name); })
       .def_property_readonly("inputs", &inputs_of)

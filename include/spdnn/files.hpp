@@ -63,6 +63,9 @@ Model read_model(const Path& path, const std::optional<Shape>& shape = std::null
 /// form.
 void write_network(const Path& path, Form form, const Network& network, const ProgressCallback& progress = {});
 void write_images(const Path& path, const ImageSet& images);
+/// Writes a model with known shapes: .onnx, .spdnn, or .safetensors with architecture.json beside it. DataError for any
+/// other name, or if the format cannot express the model.
+void write_model(const Path& path, const Model& model);
 void write_categories(const Path& path, const Categories& categories);
 /// Writes text, such as a JSON report, with the same guarantee.
 void write_text(const Path& path, std::string_view text);

@@ -36,7 +36,7 @@ class Model(Held):
     """A pruned convolutional network. Made by load_model(). Cannot be changed. model(images) is model.infer(images)."""
 
     _held: _core.Model
-    _instead = "pass the file's name, and call load_model in each process"
+    _instead = "save() the model, and call load_model in each process"
 
     def __init__(self) -> None:
         raise TypeError("use spdnn.load_model(path)")
@@ -147,6 +147,13 @@ class Model(Held):
         return Session(self._held.compile(
             _model_arguments.engine(variant, device, precision, batch, threads, host_memory, rewrite)),
             self._held.inputs, self._held.outputs)
+
+    def save(self, path: Path) -> None:
+        """Writes a file: .onnx, .spdnn, or .safetensors with architecture.json beside it. load_model() reads it again.
+
+        DataError for any other name, or if the format cannot express the model.
+        """
+        self._held.save(_arguments.path("path", path))
 
     def __len__(self) -> int:
         """The number of nodes."""

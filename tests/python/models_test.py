@@ -82,6 +82,18 @@ class Files(WithToy):
             np.testing.assert_array_equal(matrix.toarray(), stored)
             self.assertEqual(matrix.nnz, np.count_nonzero(stored))
 
+    def test_a_saved_model_is_the_same(self):
+        for name in ("saved.onnx", "saved.spdnn", "saved/model.safetensors"):
+            with self.subTest(name=name):
+                os.makedirs("saved", exist_ok=True)
+                self.model.save(name)
+                saved = spdnn.load_model(name)
+                self.assertEqual([node.nonzeros for node in saved.nodes], [node.nonzeros for node in self.model.nodes])
+                np.testing.assert_array_equal(saved.infer(self.images, variant="conv_reference").logits, self.logits)
+        with self.assertRaisesRegex(spdnn.DataError, "^saved.tflite: expected a name that ends in .onnx"):
+            self.model.save("saved.tflite")
+        self.assertFalse(os.path.exists("saved.tflite"))
+
     def test_logits_predictions_and_report_are_those_of_the_program(self):
         run("infer", "--model", "model.safetensors", "--inputs", "images.npy", "--device", "cpu", "--logits", "logits.npy",
             "--predictions", "predictions.npy", "--json", "run.json", "--verify", "all", "--threads", "1")

@@ -115,6 +115,8 @@ void write_model(const std::filesystem::path& path, const Model& model, std::spa
   format->write(path, model);
 }
 
+void write_model(const Path& path, const Model& model) { write_model(path, model, model_formats()); }
+
 std::vector<std::filesystem::path> files_beside(const std::filesystem::path& path) {
   const ModelFormat* const format = find_format(path, model_formats());
   if (format == nullptr || format->beside == nullptr) return {};

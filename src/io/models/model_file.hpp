@@ -34,9 +34,8 @@ Model read_model(const std::filesystem::path& path, const std::optional<Shape>& 
                  std::span<const ModelFormat> formats);
 /// Whether a model can be written to a file of this name.
 bool is_written_form(const std::filesystem::path& path);
-/// Writes a model with known shapes in the format given by the file name. DataError if the format cannot express it.
-void write_model(const std::filesystem::path& path, const Model& model,
-                 std::span<const ModelFormat> formats = model_formats());
+/// write_model() of spdnn/files.hpp, with other formats than model_formats().
+void write_model(const std::filesystem::path& path, const Model& model, std::span<const ModelFormat> formats);
 /// The other files of the same model: its graph, if the format keeps it in a file of its own.
 std::vector<std::filesystem::path> files_beside(const std::filesystem::path& path);
 
