@@ -154,7 +154,7 @@ PY
     run alone/spdnn infer --model model.onnx --inputs images.npy --variant $variant --verify all
     echo "$output"
     [ "$status" -eq 0 ]
-    [[ "$output" == *"conv_dense"*PASSED* ]]
+    [[ "$output" == *"variant  "*PASSED* ]]
     [ "$(grep -o 'spdnn_onednn.so is not beside the program' <<<"$output" | wc -l)" -eq 1 ]
   done
   run alone/spdnn infer --model model.onnx --inputs images.npy --precision bf16

@@ -152,8 +152,8 @@ refused() {
 @test "the page of a model: one file that asks for nothing, beside what is printed as ever" {
   "$SPDNN" generate model --family lenet5 --out m.spdnn >/dev/null
   "$SPDNN" inspect m.spdnn >printed
-  grep -qE '^would run conv_[a-z]+ fp[0-9]+ for 1 image at a time: ' printed
-  "$SPDNN" inspect m.spdnn --batch 2 | grep -q '^would run conv_.* for 2 images at a time: '
+  grep -qE '^would run [a-z_]+ fp[0-9]+ for 1 image at a time: ' printed
+  "$SPDNN" inspect m.spdnn --batch 2 | grep -q '^would run .* for 2 images at a time: '
   "$SPDNN" inspect m.spdnn --html page.html --json model.json >again
   cmp printed again
   jq -e '.would_run != null and .why != ""' model.json
@@ -215,7 +215,7 @@ model_of() {
   would_refuse joined 4 '--host-memory: conv_* needs more memory for 1 image at a time than the * available'
   # A fixed batch is what infer takes, too.
   model_of fixed '[4, 3]' '{"op": "relu", "name": "r", "inputs": ["input"]}'
-  "$SPDNN" inspect fixed/m.safetensors --json inspected.json | grep -q '^would run conv_.* for 4 images at a time: '
+  "$SPDNN" inspect fixed/m.safetensors --json inspected.json | grep -q '^would run .* for 4 images at a time: '
   jq -e '.batch == 4' inspected.json
   for command in "inspect fixed/m.safetensors" "infer --model fixed/m.safetensors --inputs four.npy"; do
     # shellcheck disable=SC2086
