@@ -19,7 +19,7 @@ struct ModelBench {
   Rewrites rewrites = kAllRewrites;
   double warm_up = 0.5;         ///< seconds of uncounted runs, at least one
   double seconds = 2;           ///< no run begins after these, unless `runs` is given
-  std::optional<Index> runs{};  ///< so many runs, however long they take
+  std::optional<Index> runs{};  ///< number of runs, however long they take
   bool layers = false;          ///< time each node, too, in as many runs of their own as fit into `seconds`
 };
 

@@ -23,7 +23,7 @@ class CopiedRows final : public ActivationsCopy {
   }
 
   float* data() const { return data_.data(); }
-  /// What is read is what `stream` has been told to write so far.
+  /// Copies then read the rows as `stream` has written them up to this call.
   void wait_for(cudaStream_t stream) const {
     const Event written = make_event();
     check(cudaEventRecord(written, stream));
