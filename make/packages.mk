@@ -12,10 +12,11 @@ PYTHON_PACKAGES := $(BUILD_PACKAGES) pybind11-dev=pybind11/pybind11.h python3-de
 TEST_PACKAGES  := $(PYTHON_PACKAGES) libgtest-dev=gtest/gtest.h bats jq curl ca-certificates=/etc/ssl/certs/ca-certificates.crt \
 	python3 xz-utils=xz cmake pkgconf=pkg-config tcl=tclsh mandoc fish openmpi-bin=mpirun libopenmpi-dev=mpicxx python3-venv=/usr/share/python-wheels \
 	libonnx-testdata=/usr/share/libonnx-testdata/data \
-	$(foreach module,numpy scipy pandas matplotlib jsonschema,python3-$(module)=/usr/lib/python3/dist-packages/$(module))
-# Tests of reports need a browser and LaTeX. Without these they skip, except on CI, where they fail.
+	$(foreach module,numpy scipy jsonschema,python3-$(module)=/usr/lib/python3/dist-packages/$(module))
+# Tests of reports need a browser and LaTeX, and a few others pandas and Matplotlib, whose installation would take a tenth of the
+# processor time of `make test`. Without these they skip, except on CI, where they fail.
 REPORT_PACKAGES := chromium chromium-driver=chromedriver python3-selenium=/usr/lib/python3/dist-packages/selenium \
-	texlive-latex-base=pdflatex
+	texlive-latex-base=pdflatex $(foreach module,pandas matplotlib,python3-$(module)=/usr/lib/python3/dist-packages/$(module))
 # Tests compare with onnxruntime, which runs under node: it is no Debian package, so npm installs these versions. Without
 # node or npm they skip, except on CI, where they fail.
 ONNXRUNTIME_PACKAGES := nodejs=node npm

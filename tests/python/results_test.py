@@ -1,6 +1,8 @@
 """Result lines as dicts for data frames."""
 
+import importlib.util
 import json
+import os
 import pathlib
 import tempfile
 import unittest
@@ -11,6 +13,7 @@ import spdnn
 
 
 class Results(unittest.TestCase):
+    @unittest.skipUnless(os.environ.get("CI") or importlib.util.find_spec("pandas"), "needs pandas: make deps")
     def test_lines_are_a_data_frame_in_one_line(self):
         import pandas
 
