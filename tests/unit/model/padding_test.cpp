@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "model/rewrites/fold_padding.hpp"
+#include "spdnn/error.hpp"
 #include "support/rewritten.hpp"
 
 namespace spdnn {
@@ -94,6 +95,10 @@ TEST(FoldPadding, NumbersThatNoElementIsBelowArePaddingOfAMaxPool) {
             (Names{"relu", "max pool"}));
   EXPECT_EQ(operations(folded(case_of(kImages, testing::make_clip(0.25F, 6), zeros, max_pool(window)), 1)),
             (Names{"clip", "max pool"}));
+  // 0 is the least of ReLU, and the clip's low end of its: more than that hides what the pool would find.
+  const Pad more{{0, 0, 1, 0}, {0, 0, 1, 1}, 0.5F};
+  expect_stays(case_of(kImages, Activation{}, more, max_pool(window)));
+  expect_stays(case_of(kImages, testing::make_clip(0.25F, 6), more, max_pool(window)));
   expect_stays(case_of(kImages, zeros, max_pool(window)));
   expect_stays(case_of(kImages, testing::make_clip(-0.25F, 6), zeros, max_pool(window)));
   expect_stays(case_of(kImages, testing::make_activation(Activation::Kind::leaky_relu, 0.5F), zeros, max_pool(window)));

@@ -108,6 +108,13 @@ TEST_F(ModelDocument, TheShownNodeIsTheOneThatIsNamed) {
   EXPECT_NE(other.summary.find("node 3 is shown in detail"), std::string::npos);
 }
 
+TEST(ModelDocumentOfLittle, ANodeWithoutOutputsHasNoWeightsToShow) {
+  ModelBuilder builder;
+  const ValueId x = builder.input({kBatchExtent, 3});
+  const Model model = builder.finish({builder.add(Linear{make_matrix(3, {}), {}}, {x})});
+  EXPECT_NE(to_html(model_document(view_of("m.onnx", model), 0)).find("The node has no weights."), std::string::npos);
+}
+
 TEST_F(ModelDocument, VariantsSayWhatTheyTakeOrWhyNot) {
   const Document page = document(0);
   const Table& table = block_of<Table>(page, "variants-table");

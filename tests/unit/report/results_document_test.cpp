@@ -196,6 +196,20 @@ TEST(ResultsDocument, SpeedUpsAreOverTheSameMachineAndAsManyRanks) {
   EXPECT_EQ(column(*find_block<Table>(*section, "speed-ups-table"), "speed-up"), Texts{"10.0"});
 }
 
+/// A run that does not say what its images are is compared with runs of any; one of the official images with its like
+/// alone.
+TEST(ResultsDocument, SpeedUpsAreOverRunsThatMayHaveTheSameImages) {
+  RunLine official = run_line("base", 5);
+  official.official_images = true;
+  RunLine unsaid = run_line("base", 10);
+  unsaid.precision = "fp16";
+  RunLine synthetic = run_line("a", 1);
+  synthetic.official_images = false;
+  const auto section = sections::speed_ups(evaluate({{official, unsaid, synthetic}, {}}, false), "base");
+  ASSERT_TRUE(section);
+  EXPECT_EQ(column(*find_block<Table>(*section, "speed-ups-table"), "speed-up"), (Texts{"10.0", "0.500"}));
+}
+
 TEST(ResultsDocument, TheChartOfSpeedUpsShowsTheFastestOfAProblemAlone) {
   const auto section =
       sections::speed_ups(evaluate({{run_line("a", 1), run_line("b", 2), run_line("base", 10)}, {}}, false), "base");

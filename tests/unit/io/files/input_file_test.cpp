@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <fstream>
 
@@ -43,6 +44,13 @@ TEST(InputFile, SaysWhyAFileCannotBeRead) {
   EXPECT_EQ(attempt(directory.path()), place + ": cannot read: it is a directory, expected a file");
   ASSERT_EQ(::mkfifo((directory / "pipe").c_str(), 0600), 0);
   EXPECT_EQ(attempt(directory / "pipe"), place + "/pipe: cannot read: it is a pipe or device, expected a regular file");
+}
+
+/// A process's memory, of which Linux gives no page at 0, stands for a disk with a bad block.
+TEST(InputFile, WhatCannotBeReadIsAnErrorAndNotTriedForever) {
+  const InputFile file("/proc/self/mem");
+  std::array<std::byte, 16> bytes{};
+  EXPECT_EQ(error_of([&] { file.read(0, bytes); }), "/proc/self/mem: cannot read: Input/output error");
 }
 
 TEST(InputFile, NoticesWhateverChangesItsBytes) {
