@@ -182,7 +182,8 @@ make_network() {
   mkdir "$served/mnist"
   # 6374505 = 60000 x 106 + 14505 non-zeros
   awk 'BEGIN { for (i = 1; i <= 60000; ++i) print i "\t1024\t1" }' >one
-  { for ((n = 1; n <= 106; ++n)); do cat one; done && head -n 14505 one; } | gzip -1 >"$served/mnist/sparse-images-1024.tsv.gz"
+  gzip -1 -k one
+  { for ((n = 1; n <= 106; ++n)); do cat one.gz; done && head -n 14505 one | gzip -1; } >"$served/mnist/sparse-images-1024.tsv.gz"
   serve
   official --only inputs
   [ "$status" -eq 0 ]
