@@ -34,7 +34,7 @@ struct State {
 using States = std::vector<State>;
 
 /// Keeps the cheapest state of each kind.
-void add(States& states, State state) {
+void add_state(States& states, State state) {
   for (State& known : states)
     if (known.there == state.there) {
       if (state.seconds < known.seconds - kEqualSeconds) known = std::move(state);
@@ -84,7 +84,7 @@ class PathFinder {
     States kept;
     for (State& state : states) {
       std::erase_if(state.there, [&](const auto& one) { return last_reader_[one.first] <= number; });
-      add(kept, std::move(state));
+      add_state(kept, std::move(state));
     }
     if (kept.size() > kMostStates) {
       std::stable_sort(kept.begin(), kept.end(), [](const State& a, const State& b) { return a.seconds < b.seconds; });
@@ -98,14 +98,14 @@ class PathFinder {
     for (const State& state : states) {
       const Node& node = model_.nodes[step.node];
       if (!is_view(node.operation)) {
-        for (State& one : after(state, step)) add(next, std::move(one));
+        for (State& one : after(state, step)) add_state(next, std::move(one));
         continue;
       }
       State viewed = state;
       const Layout layout{Order::rows, layouts_of(viewed.there, node.inputs[0]).front().type};
       change(viewed, node.inputs[0], layout);
       viewed.there[node.output] = {layout};
-      add(next, std::move(viewed));
+      add_state(next, std::move(viewed));
     }
     return next;
   }
@@ -147,7 +147,7 @@ class PathFinder {
       States alone{std::move(one)};
       if (!offer.fused)
         for (const Index fused : step.fused) alone = after(alone, {fused, {}});
-      for (State& done : alone) add(next, std::move(done));
+      for (State& done : alone) add_state(next, std::move(done));
     }
     return next;
   }

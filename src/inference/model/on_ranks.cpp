@@ -34,7 +34,7 @@ ModelRankReport report_of(const ModelRunResult& result, Index images) {
 }
 
 /// Puts another rank's results to the root's.
-void add(ModelRunResult& all, const ModelRankReport& one) {
+void add_report(ModelRunResult& all, const ModelRankReport& one) {
   take_longest(all, one.common);
   take_longest(all.node_seconds, one.node_seconds);
   all.differing_trials += one.differing_trials;
@@ -137,7 +137,7 @@ RankedModelResult run_model_on_ranks(Communicator& ranks, const ModelOrder& orde
   };
   return run_and_gather(ranks, wish, ready, run, [&](RankedModelResult& all) {
     for (const ModelRankReport& report : gather(ranks, report_of(all.result, images))) {
-      if (!all.ranks.empty()) add(all.result, report);
+      if (!all.ranks.empty()) add_report(all.result, report);
       all.ranks.push_back(report.common.times);
     }
     for (std::size_t i = 0; i < model->outputs.size(); ++i)

@@ -10,7 +10,7 @@
 namespace spdnn {
 namespace {
 
-constexpr Index kImages = 24;
+constexpr Index kDigitImages = 24;
 
 struct NetworkKind {
   const char* name;
@@ -23,7 +23,7 @@ class VariedNetworkTest : public ::testing::TestWithParam<NetworkKind> {
   static bench::VariedOptions options(Index layers) {
     return {.neurons = 256, .layers = layers, .different = GetParam().different, .power_law = GetParam().power_law};
   }
-  ImageSet images_ = generate_digit_images(256, kImages, 1);
+  ImageSet images_ = generate_digit_images(256, kDigitImages, 1);
 };
 
 std::vector<double> activations_by(const char* variant, const Plan& plan, const ImageSet& images) {
@@ -42,7 +42,7 @@ TEST_P(VariedNetworkTest, StaysVariedToTheEnd) {
     const auto seen = bench::visibility(plan, bench::in_order_activations(plan, images_, bench::Products::fused));
     EXPECT_GT(seen.between, 0.3) << layers;
     EXPECT_GT(seen.distinct_values, 0.3) << layers;
-    EXPECT_EQ(seen.distinct_rows, kImages) << layers;
+    EXPECT_EQ(seen.distinct_rows, kDigitImages) << layers;
   }
 }
 
