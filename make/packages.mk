@@ -13,7 +13,7 @@ TEST_PACKAGES  := $(PYTHON_PACKAGES) libgtest-dev=gtest/gtest.h bats jq curl ca-
 	python3 xz-utils=xz cmake pkgconf=pkg-config tcl=tclsh mandoc fish openmpi-bin=mpirun libopenmpi-dev=mpicxx python3-venv=/usr/share/python-wheels \
 	libonnx-testdata=/usr/share/libonnx-testdata/data \
 	$(foreach module,numpy scipy jsonschema,python3-$(module)=/usr/lib/python3/dist-packages/$(module))
-# Tests of reports need a browser and LaTeX, and a few others pandas and Matplotlib, whose installation would take a tenth of the
+# Tests of reports need a browser and LaTeX, and a few others pandas and Matplotlib, whose installation would take a twentieth of the
 # processor time of `make test`. Without these they skip, except on CI, where they fail.
 REPORT_PACKAGES := chromium chromium-driver=chromedriver python3-selenium=/usr/lib/python3/dist-packages/selenium \
 	texlive-latex-base=pdflatex $(foreach module,pandas matplotlib,python3-$(module)=/usr/lib/python3/dist-packages/$(module))
