@@ -11,8 +11,8 @@ TEST(EmulatedFront, AgreesWithTheReference) {
   Index duplicates = 0;
   for (const testing::Shifts& shifts : testing::shifts_of_all_widths()) {
     const Network network = testing::shifted_network(shifts);
-    const ImageSet images = testing::images_of_strips(shifts.neurons > 256 ? 14 : 70, shifts.neurons * shifts.words);
-    for (const char* passes : {"none", "saturated", "dead,saturated,identical"}) {
+    const ImageSet images = testing::images_of_strips(shifts.neurons > 256 ? 40 : 400, shifts.neurons * shifts.words);
+    for (const char* passes : {"none", "saturated", "dead", "dead,saturated", "dead,saturated,identical"}) {
       const Plan plan = make_plan(network, parse_passes(passes));
       const auto reference = testing::oracle_engine(plan);
       reference->load(images);
@@ -20,6 +20,7 @@ TEST(EmulatedFront, AgreesWithTheReference) {
       reference->advance(0, plan.depth() - 2);
       CascadeRun cascade_run(plan, images, Device{kLarge.block_bytes, 2});
       ASSERT_TRUE(cascade_run.has_front());
+      EXPECT_EQ(cascade_run.has_filter(), plan.passes.dead);
       for (Index layers = plan.depth() - 1; layers <= plan.depth(); ++layers) {
         SCOPED_TRACE(::testing::Message() << shifts.neurons << " neurons, " << passes << ", " << layers << " layers");
         reference->advance(layers - 1, layers);
@@ -37,6 +38,28 @@ TEST(EmulatedFront, AgreesWithTheReference) {
   }
   EXPECT_GT(saturated, 20);
   EXPECT_GT(duplicates, 5U);
+}
+
+/// Sums that round, and numbers that are no multiples of a small fraction: filtered images must not differ from those
+/// that are added up, nor must they be counted in other layers.
+TEST(EmulatedFront, FiltersOnlyImagesThatDie) {
+  for (const testing::Shifts& shifts : testing::shifts_of_all_widths()) {
+    Network network = testing::shifted_network(shifts);
+    for (std::size_t k = 1; k < network.layers.size(); ++k) {
+      network.layers[k].weights.value = k % 2 == 0 ? 0.2503F : 0.2499F;
+      network.layers[k].bias.uniform *= 0.9876;
+    }
+    const Plan plan = make_plan(network, parse_passes("dead,saturated"));
+    const ImageSet images = testing::images_of_strips(shifts.neurons > 256 ? 50 : 300, shifts.neurons * shifts.words);
+    CascadeRun with(plan, images, Device{kLarge.block_bytes, 1});
+    CascadeRun without(plan, images, Device{kLarge.block_bytes, 1}, {.without_filter = true});
+    ASSERT_TRUE(with.has_filter() && !without.has_filter());
+    with.run(plan.depth() - 1);
+    without.run(plan.depth() - 1);
+    EXPECT_EQ(with.activations(plan.depth() - 1), without.activations(plan.depth() - 1)) << shifts.neurons;
+    EXPECT_EQ(with.alive(), without.alive()) << shifts.neurons;
+    EXPECT_EQ(with.saturated(), without.saturated()) << shifts.neurons;
+  }
 }
 
 /// One image for each octet of classes, of which all inputs are lit.

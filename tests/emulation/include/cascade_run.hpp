@@ -32,6 +32,7 @@ struct Departure {
   std::optional<Index> second{};  ///< the second launch's first layer, so that short networks have one
   bool layer_1_by_sums = false;
   bool without_front = false;
+  bool without_filter = false;
   bool without_tail = false;
   std::optional<Index> teams{};  ///< of a block, when images are divided among front_kernel's teams
 };
@@ -59,6 +60,8 @@ class CascadeRun {
     if (front_) {
       second_ = front_->layers;
       front_view_ = view_of(*front_, plan, view_);
+      const std::optional<FrontFilter> filter = find_filter(*front_, compiled_, plan);
+      if (filter && !departure.without_filter) front_view_.filter = view_of(*filter);
       front_view_.bits = reinterpret_cast<const std::uint32_t*>(images.bits().words.data());
     }
     if (!departure.without_tail) tail_ = find_tail(compiled_, plan, second_);
@@ -80,6 +83,7 @@ class CascadeRun {
   }
 
   bool has_front() const { return front_.has_value(); }
+  bool has_filter() const { return front_view_.filter.used; }
   bool has_tail() const { return tail_.has_value(); }
 
   /// From the inputs on.

@@ -126,6 +126,23 @@ inline unsigned __vimax3_u16x2(unsigned a, unsigned b, unsigned c) {
 inline unsigned __vimin3_u16x2(unsigned a, unsigned b, unsigned c) {
   return min({a & 0xffffU, b & 0xffffU, c & 0xffffU}) | min({a >> 16U, b >> 16U, c >> 16U}) << 16U;
 }
+/// max(a + b, c) and max(0, min(a + b, c)), of each 16 bits alone, with a sign.
+inline unsigned __viaddmax_s16x2(unsigned a, unsigned b, unsigned c) {
+  const auto half = [&](unsigned shift) {
+    const auto part = [&](unsigned x) { return static_cast<std::int16_t>(x >> shift); };
+    return static_cast<unsigned>(std::max<std::int16_t>(static_cast<std::int16_t>(part(a) + part(b)), part(c))) &
+           0xffffU;
+  };
+  return half(0) | half(16) << 16U;
+}
+inline unsigned __viaddmin_s16x2_relu(unsigned a, unsigned b, unsigned c) {
+  const auto half = [&](unsigned shift) {
+    const auto part = [&](unsigned x) { return static_cast<std::int16_t>(x >> shift); };
+    const auto sum = static_cast<std::int16_t>(part(a) + part(b));
+    return static_cast<unsigned>(std::max<std::int16_t>(std::min(sum, part(c)), 0));
+  };
+  return half(0) | half(16) << 16U;
+}
 inline unsigned __float_as_uint(float value) { return std::bit_cast<unsigned>(value); }
 inline unsigned __funnelshift_l(unsigned low, unsigned high, unsigned shift) {
   return shift % 32 == 0 ? high : high << shift % 32 | low >> (32 - shift % 32);

@@ -76,7 +76,7 @@ class CascadeEngine final : public InspectableEngine {
     const SharedLayout layout = cascade::divide_shared_memory(plan_.max_outputs(), device.sharedMemPerBlockOptin);
     shared_bytes_ = layout.bytes();
     blocks_ = static_cast<unsigned>(device.multiProcessorCount);
-    early_starts_ = device.major >= 9;
+    early_starts_ = filters_ = device.major >= 9;
     row_stride_ = cascade::padded_width(compiled.width);
     second_ = cascade::second_launch_layer(compiled);
     program_.emplace(compiled, plan_, layout, stream_);
@@ -180,6 +180,7 @@ class CascadeEngine final : public InspectableEngine {
   void launch_front(const LaunchArgs& args) {
     cascade::FrontView view = program_->front_view;
     view.bits = reinterpret_cast<const std::uint32_t*>(images_.words());
+    view.filter.used = view.filter.used && filters_;
     cascade::divide_images(args.images, blocks_, front_.teams, front_.images, view);
     front_.kernel<<<blocks_, front_.threads, front_.shared_bytes, stream_>>>(view, args);
     check_launch();
@@ -245,6 +246,7 @@ class CascadeEngine final : public InspectableEngine {
   std::size_t shared_bytes_ = 0;
   unsigned blocks_ = 0;
   bool early_starts_ = false;
+  bool filters_ = false;  ///< has instructions for numbers of 16 bits
   Index row_stride_ = 0;
   cascade::FrontLaunch front_;  ///< without a kernel where the plan has no front
   Index second_ = 0;            ///< the second launch's first layer

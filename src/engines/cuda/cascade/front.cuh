@@ -15,14 +15,14 @@
 //
 // Bound. Instruction issue; where neurons are few, the latency of a layer. results/h200/roofline.md has measurements.
 
+#include "engines/cuda/cascade/filtered_images.cuh"
 #include "engines/cuda/cascade/front_layers.cuh"
 #include "engines/cuda/cascade/survivors.cuh"
 #include "engines/cuda/cascade/tables.cuh"
 
 namespace spdnn::cuda::cascade {
 
-/// A batch of images on its way through the front, as one thread sees it. Sets of images have one bit for each, at the
-/// first of its lanes.
+/// A batch of images on its way through the front, as one thread sees it.
 template <class Shape>
 struct FrontBatch {
   const FrontView& front;
@@ -30,28 +30,11 @@ struct FrontBatch {
   const FrontLayers<Shape>& layers;
   Index* saturated_images;  ///< of the block, by layer
   Index first;              ///< image
-  std::uint32_t all;        ///< the images that exist
+  std::uint32_t all;        ///< the images to compute
   std::uint32_t live = 0;
   std::uint32_t saturated = 0;
 
-  static constexpr Index kLanes = Shape::kWarps == 1 ? Shape::kWords : 1;  ///< of an image
-
-  /// The images of which one of this warp's lanes has a bit.
-  static __device__ std::uint32_t images_of(std::uint32_t lanes) {
-    if constexpr (Shape::kWarps > 1) {
-      return lanes != 0 ? 1 : 0;
-    } else {
-#pragma unroll
-      for (Index step = 1; step < kLanes; step *= 2) lanes |= lanes >> step;
-      return lanes & first_lanes(Shape::kImages);
-    }
-  }
-  static __device__ std::uint32_t first_lanes(Index images) {
-    std::uint32_t lanes = 0;
-#pragma unroll
-    for (Index image = 0; image < Shape::kImages; ++image) lanes |= image < images ? 1U << (image * kLanes) : 0;
-    return lanes;
-  }
+  static constexpr Index kLanes = Shape::kLanes;
 
   /// Notes what layer `number` leaves of the images, `mask` being that of this lane's word, and retires those at the
   /// cap. By all threads of the team.
@@ -59,10 +42,10 @@ struct FrontBatch {
     const FrontTeam<Shape>& team = layers.team;
     const bool has_word = layers.has_word(number, team.lane);
     const bool may_saturate = number + 1 >= front.saturated_from;
-    live = images_of(__ballot_sync(0xffffffffU, has_word && mask != 0)) & ~saturated;
+    live = Shape::images_of(__ballot_sync(0xffffffffU, has_word && mask != 0)) & ~saturated;
     std::uint32_t below = 0;
     if (may_saturate) {
-      below = images_of(__ballot_sync(0xffffffffU, has_word && mask != 0xffffffffU));
+      below = Shape::images_of(__ballot_sync(0xffffffffU, has_word && mask != 0xffffffffU));
       for (std::uint32_t left = live & ~below; left != 0; left &= left - 1) {
         const Index lane = __ffs(static_cast<int>(left)) - 1;
         if (layers.below_cap(number, lane, Shape::kWarps == 1 ? kLanes : 32)) below |= 1U << lane;
@@ -194,11 +177,12 @@ __global__ void __launch_bounds__(FrontShape<kLog>::kThreads, 1)
     layers.read_bits(following, words);
     if (team.thread == 0) ticket = FrontTicket::take(front, block.taken, args.next);
 
-    FrontBatch<Shape> batch{front,           args,         layers,
-                            block.saturated, images.first, FrontBatch<Shape>::first_lanes(images.count)};
+    std::uint32_t left = (1U << images.count) - 1;
+    if (front.filter.used) left = FilteredImages<Shape>{front, memory, team}.without_dead(images.count, live_images);
+    FrontBatch<Shape> batch{front, args, layers, block.saturated, images.first, Shape::first_lanes(left)};
     float* from = memory.values[1];
     float* to = memory.values[0];  // of layer 0
-    for (Index number = 0; number < front.until; ++number) {
+    for (Index number = 0; number < front.until && left != 0; ++number) {
       const std::uint32_t mask = number == 0   ? layers.counted()
                                  : number == 1 ? layers.look_up()
                                                : layers.add(number, from, to);

@@ -24,7 +24,28 @@ struct FrontShape {
   static constexpr Index kSlots = kImages * kNeurons;
   static constexpr Index kTeams = 24 / kWarps;  ///< of a block
   static constexpr Index kThreads = 32 * kWarps * kTeams;
+  static constexpr Index kLanes = kWarps == 1 ? kWords : 1;  ///< of an image in a set of images
   static_assert(kTeamWords == 32 * kWarps, "a thread for each word");
+
+  // Sets of images have one bit for each, at the first of its lanes.
+
+  /// The images of which one of this warp's lanes has a bit.
+  static __device__ std::uint32_t images_of(std::uint32_t lanes) {
+    if constexpr (kWarps > 1) {
+      return lanes != 0 ? 1 : 0;
+    } else {
+#pragma unroll
+      for (Index step = 1; step < kLanes; step *= 2) lanes |= lanes >> step;
+      return lanes & first_lanes((1U << kImages) - 1);
+    }
+  }
+  /// The set of the images that have a bit.
+  static __device__ std::uint32_t first_lanes(std::uint32_t images) {
+    std::uint32_t lanes = 0;
+#pragma unroll
+    for (Index image = 0; image < kImages; ++image) lanes |= (images >> image & 1U) << (image * kLanes);
+    return lanes;
+  }
 };
 
 /// Images that follow one another.
@@ -33,16 +54,23 @@ struct FrontImages {
   Index count;
 };
 
+/// What FilteredImages finds of an image after a layer.
+struct alignas(2) FilterMarks {
+  std::uint8_t lives;  ///< certainly
+  std::uint8_t may_live;
+};
+
 /// The shared memory of a team. Layer k writes to side k % 2. Layer 0 writes counts, one byte each, in place of values.
 template <class Shape>
 struct alignas(16) FrontMemory {
   float values[2][Shape::kSlots];
   std::uint32_t masks[2][Shape::kTeamWords];
   std::uint16_t octets[Shape::kWarps][4 * 32];  ///< by warp: the first of eight slots each, those to compute first
-  Marks marks[4];      ///< of the team's image after layer k at k % 4, where the team has several warps
-  FrontImages next;    ///< batch
-  Index place;         ///< of the team's image among the survivors
-  std::uint32_t hash;  ///< sum of its row's shares
+  Marks marks[4];           ///< of the team's image after layer k at k % 4, where the team has several warps
+  FilterMarks filtered[4];  ///< likewise
+  FrontImages next;         ///< batch
+  Index place;              ///< of the team's image among the survivors
+  std::uint32_t hash;       ///< sum of its row's shares
 
   __device__ std::uint8_t* counts() { return reinterpret_cast<std::uint8_t*>(values[0]); }
 };

@@ -95,6 +95,20 @@ FrontView view_of(const Front& front, const Plan& plan, const ProgramView& progr
   return view;
 }
 
+FilterView view_of(const FrontFilter& filter) {
+  const auto twice = [](Index number) { return (number & 0xffffU) * 0x10001U; };
+  FilterView view{};
+  view.used = true;
+  view.weight = filter.weight;
+  view.cap = twice(filter.cap);
+  for (std::size_t number = 0; number < filter.steps.size(); ++number) {
+    view.biases[number] = twice(0U - filter.steps[number].bias);
+    view.margins[number] = twice(filter.steps[number].margin);
+    view.below[number] = twice(1 - filter.steps[number].margin);
+  }
+  return view;
+}
+
 void divide_images(Index images, Index blocks, Index teams, Index most, FrontView& front) {
   constexpr Index kFewRounds = 2;  // three are no faster: results/tried.md
   const Index rounds = (images - 1) / (blocks * teams * most) + 1;

@@ -33,6 +33,7 @@ Index counting_tile(CountingArgs counting, std::size_t block_bytes);
 ProgramView view_of(const CascadeProgram& program, const Plan& plan, const SharedLayout& layout);
 CountingArgs counting_of(const CountedLayer& first, const Plan& plan);
 FrontView view_of(const Front& front, const Plan& plan, const ProgramView& program);
+FilterView view_of(const FrontFilter& filter);
 /// Divides images, at least one, among blocks of `teams` teams each, which take at most `most` at a time. Where every
 /// team would take at most two batches, all batches have one size and are dealt out. Otherwise one half is dealt out in
 /// batches of `most`, the other is taken as teams become free, in batches of half the size.

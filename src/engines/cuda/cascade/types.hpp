@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "engines/cuda/cascade/front_filter.hpp"
 #include "engines/cuda/cascade/front_program.hpp"
 #include "engines/cuda/cascade/program.hpp"
 #include "engines/cuda/cascade/tail_program.hpp"
@@ -67,9 +68,20 @@ struct ProgramView {
   const float* pair_table;  ///< CascadeProgram::pair_table, padded to quads; null where there is none
 };
 
+/// FrontFilter as an argument of front_kernel: numbers of 16 bits, twice in a word.
+struct FilterView {
+  bool used;
+  Index weight;  ///< once
+  std::uint32_t cap;
+  std::uint32_t biases[kMostFrontLayers];  ///< at most 0
+  std::uint32_t margins[kMostFrontLayers];
+  std::uint32_t below[kMostFrontLayers];  ///< 1 - margin
+};
+
 /// The front of a plan and the images' bits, as an argument of front_kernel.
 struct FrontView {
   FrontLayer steps[kMostFrontLayers];
+  FilterView filter;
   Index until;    ///< layers
   Index outputs;  ///< of the last one
   Index words_per_class;

@@ -35,6 +35,7 @@ class UploadedProgram {
     if (front) {
       front_view = view_of(*front, plan, view);
       put(activations_, front->activations, front_view.activations);
+      if (const auto filter = find_filter(*front, from, plan)) front_view.filter = view_of(*filter);
     }
     const std::optional<Tail> tail = find_tail(from, plan, front ? front->layers : second_launch_layer(from));
     if (tail) {
