@@ -183,7 +183,7 @@ class Model:
         self.launch = statistics.median(p.phases[2]["launch"] - p.phases[1]["launch"] for p in of)
         self.join = statistics.median(phases["join"] for phases in second)
         self.gather = statistics.median(phases["gather"] for phases in second)
-        self.share = fit([((1, p.edges / 1e6, p.image_mb * IMAGES / 2), p.phases[2]["share"]) for p in of])
+        self.share = fit([((1, p.edges / 1e6), p.phases[2]["share"]) for p in of])
         self.upload = fit([((1, p.phases[1]["upload"]), p.phases[2]["upload"]) for p in of])
         self.upload_images = fit([((1, p.image_mb * IMAGES / 2), p.phases[2]["upload images"]) for p in of])
         scan = [run for run in self.runs if run["tag"].startswith(SCANS[STRUCTURE_FREE])]
@@ -191,14 +191,18 @@ class Model:
         sizes = [run["problem"]["images"] * image_mb for run in scan]
         self.read_mb = statistics.linear_regression(sizes, [run["seconds"]["read"] for run in scan]).slope
 
+    def read(self, problem, images):
+        """Of a rank that has so many images: it reads a part of the file as large as they are."""
+        return max(0, problem.phases[1]["read"] + self.read_mb * problem.image_mb * (images - IMAGES))
+
     def on_two(self, problem, trials):
         """The phases of a run on the two GPUs of the machine that was measured."""
         mb = problem.image_mb * IMAGES / 2
         one = problem.phases[1]
         return {
-            "launch": one["launch"] + self.launch, "join": self.join, "read": one["read"], "plan": one["plan"],
-            "start": max(0, problem.start_took - one["read"] - one["plan"]),
-            "share": apply(self.share, (1, problem.edges / 1e6, mb)),
+            "launch": one["launch"] + self.launch, "join": self.join, "read": self.read(problem, IMAGES // 2),
+            "plan": one["plan"], "start": max(0, problem.start_took - self.read(problem, IMAGES // 2) - one["plan"]),
+            "share": apply(self.share, (1, problem.edges / 1e6)),
             "upload": apply(self.upload, (1, one["upload"])), "upload images": apply(self.upload_images, (1, mb)),
             "infer": trials * problem.infer(IMAGES // 2), "gather": self.gather, "rest": one["rest"],
         }
@@ -209,17 +213,15 @@ class Model:
         doublings_of_gpus = math.log2(gpus) if worst else 1
         here = min(gpus, NODE_GPUS)
         steps = math.ceil(math.log2(math.ceil(gpus / NODE_GPUS)))
-        mb, sent_mb = problem.image_mb * images / gpus, problem.image_mb * images * (1 - 1 / gpus)
+        mb = problem.image_mb * images / gpus
         link = LINK_WORST if worst else LINK_BEST
-        far_mb = problem.image_mb * images * max(0, 1 - NODE_GPUS / gpus)
         slower = 1 + (self.upload[1] - 1) * (here - 1) if worst else 1
-        read = one["read"] + self.read_mb * problem.image_mb * max(0, images - IMAGES)
+        read = self.read(problem, images / gpus) + (here * mb / link if worst else 0)
         crowd = max(1, here / 2)
         return {
             "launch": one["launch"] + self.launch * doublings_of_gpus, "join": self.join * doublings_of_gpus,
             "read": read, "plan": one["plan"], "start": max(0, problem.start_took - read - one["plan"]),
-            "share": apply(self.share, (1, problem.edges / 1e6, sent_mb)) + steps * problem.plan_mb / link
-            + (far_mb / link if worst else 0),
+            "share": apply(self.share, (1, problem.edges / 1e6)) + steps * problem.plan_mb / link,
             "upload": (self.upload[0] if worst else 0) + slower * one["upload"],
             "upload images": self.upload_images[1] * mb * crowd if worst
             else one["upload images"] * images / gpus / IMAGES,

@@ -199,7 +199,7 @@ class Page:
             "launch": fixed(fitted.launch, 3), "join": fixed(fitted.join, 3), "gather": ms(fitted.gather),
             "start": fixed(fitted.launch + fitted.join, 2),
             "share_fixed": fixed(fitted.share[0], 3), "share_edges": ms(fitted.share[1]),
-            "share_mb": ms(fitted.share[2]), "upload_fixed": fixed(fitted.upload[0], 2),
+            "upload_fixed": fixed(fitted.upload[0], 2),
             "upload_slower": fixed(fitted.upload[1], 3), "upload_mb": ms(fitted.upload_images[1]),
             "read_mb": ms(fitted.read_mb), "node": model.NODE_GPUS, "link_best": fixed(model.LINK_BEST / 1e3, 3),
             "link_worst": fixed(model.LINK_WORST / 1e3, 3), "edge_bytes": model.EDGE_BYTES,
