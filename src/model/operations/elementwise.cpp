@@ -18,8 +18,8 @@ Point larger(const Point& a, const Point& b) {
   return {value, std::max({a.value + a.bound - value, b.value + b.bound - value, 0.0})};
 }
 
-/// The extremes over a rectangle of arguments lie in its corners, or at bases of 0 and 1, as long as bases are positive
-/// or the exponent is an exact whole number.
+/// The value farthest away over a rectangle of arguments lies in a corner, as long as bases are positive, or the
+/// exponent is an exact whole number and there is no pole.
 Point power(const Point& a, const Point& b) {
   const double value = std::pow(a.value, b.value);
   const double low = a.value - a.bound;
@@ -29,8 +29,7 @@ Point power(const Point& a, const Point& b) {
   if (std::isnan(value) || pole || (low < 0 && !whole)) return {value, kUnbounded};
   double spread = 0;
   for (const double exponent : {b.value - b.bound, b.value + b.bound})
-    for (const double base : {low, high, std::clamp(0.0, low, high), std::clamp(1.0, low, high)})
-      spread = std::max(spread, std::abs(std::pow(base, exponent) - value));
+    for (const double base : {low, high}) spread = std::max(spread, std::abs(std::pow(base, exponent) - value));
   return {value, spread + kFunction * (std::abs(value) + spread) + 2 * kUnderflow};
 }
 

@@ -24,13 +24,13 @@ namespace spdnn {
 //   bounds would grow with each layer as if all activations were positive. Sigmoid and tanh have 32 u more for the
 //   function itself: libraries are off by some units in the last place of values up to 1. A hard sigmoid has the
 //   rounding of its three steps more.
-// - functions of a library (exp, log, erf, sine and the like), elu, softplus: how far the result moves between the ends
-//   of where the argument may be, and 0 if it lies between, as all are monotonic on either side of 0; of sine and
-//   cosine at most e, their largest slope being 1. 32 u of the result more, but for those that are exact: abs, sign,
-//   floor, ceil and round. Infinite where the argument may lie beyond the domain, or at a pole.
-// - power: the largest distance to the corners of where base and exponent may be, and to bases of 0 and 1 if they lie
-//   between, and 32 u of the result; infinite where the base may be negative, unless the exponent is an exact whole
-//   number, or 0 under a negative exponent.
+// - functions of a library (exp, log, erf, sine and the like), elu, softplus: how far the result moves to the ends of
+//   where the argument may be, as all are monotonic, or even and convex; of sine and cosine at most e, their largest
+//   slope being 1. 32 u of the result more, but for those that are exact: abs, sign, floor, ceil and round. Infinite
+//   where the argument may lie beyond the domain, or at a pole.
+// - power: the largest distance to the corners of where base and exponent may be, and 32 u of the result; infinite
+// where
+//   the base may be negative, unless the exponent is an exact whole number, or 0 under a negative exponent.
 // - maximum, minimum of two, and over axes: how far the result moves when all inputs move up, or down, by their e.
 // - product of matrices: as a sum of n terms a b: gamma(n + 3) sum (|a| + e_a) (|b| + e_b) + sum (|a| e_b + e_a (|b| +
 //   e_b)). A sum over axes is one with a = 1.
