@@ -19,8 +19,7 @@ double gamma(double roundings) { return roundings * kUnitRoundoff / (1 - roundin
 std::optional<FrontFilter> filter_of(const Front& front, const CascadeLayer& first, double cap, Index scale) {
   const double units = scale;
   const double whole_cap = std::floor(units * cap);
-  if (2 * whole_cap > kFilterMost || units * -first.bias > kFilterMost || units * first.weight * kTabled > kFilterMost)
-    return {};
+  if (units * -first.bias > kFilterMost || units * first.weight * kTabled > kFilterMost) return {};
   FrontFilter filter{.scale = scale,
                      .weight = static_cast<Index>(std::lround(units * first.weight)),
                      .cap = static_cast<Index>(whole_cap),
