@@ -297,7 +297,8 @@ TEST_F(PackedTypedModel, CutShortAnywhereIsRefused) {
 }
 
 TEST_F(PackedTypedModel, OddNumbersAreReadAsASoundModelOrRefused) {
-  for (std::size_t place = place_of(Kind::model); place < bytes_.size(); place += sizeof(std::uint32_t))
+  for (std::size_t place = place_of(Kind::model); place + sizeof(std::uint32_t) <= bytes_.size();
+       place += sizeof(std::uint32_t))
     for (const std::uint32_t number : {0U, 1U, 3U, 0x100U, 0x7FFFFFFFU, 0x80000000U, 0xFFFFFFFEU, 0xFFFFFFFFU}) {
       const std::string error = with(place, number);
       EXPECT_TRUE(error == "no error" || error.starts_with("f.spdnn: ")) << error;
