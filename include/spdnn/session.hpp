@@ -21,7 +21,8 @@ namespace spdnn {
 ///   const Tensor logits = session.run(images).outputs.front();
 ///
 /// It neither verifies nor reports, unlike ModelInference. Its answers are bit-identical to those of a ModelInference
-/// with the same settings. A session runs one batch at a time; concurrent threads need a session each.
+/// with the same settings. A session runs one batch at a time; concurrent threads need a session each. Signal handlers
+/// that may run meanwhile need SA_ONSTACK: run() gives its thread a stack for them if a kernel of oneDNN needs one.
 class ModelSession {
  public:
   struct Answer {

@@ -1,8 +1,10 @@
 """Sessions: answers, names, closing, several threads, Ctrl-C, memory over many calls."""
 
 import copy
+import ctypes
 import gc
 import os
+import pathlib
 import pickle
 import signal
 import subprocess
@@ -239,6 +241,31 @@ class Sessions(unittest.TestCase):
         many = np.concatenate([images] * 2000)
         interrupt(self, lambda: session(many))
         np.testing.assert_array_equal(session(images), expected)
+
+    def test_handlers_of_signals_get_a_stack_of_their_own(self):
+        """oneDNN's code keeps numbers where a handler on the thread's own stack would overwrite them."""
+        if not (pathlib.Path(spdnn.__file__).parent / "spdnn_onednn.so").exists():
+            self.skipTest("built without oneDNN")
+
+        class SignalStack(ctypes.Structure):
+            _fields_ = [("place", ctypes.c_void_p), ("flags", ctypes.c_int), ("size", ctypes.c_size_t)]
+
+        def flags():
+            stack = SignalStack()
+            self.assertEqual(ctypes.CDLL(None).sigaltstack(None, ctypes.byref(stack)), 0)
+            return stack.flags
+
+        def run():
+            before.append(flags())
+            self.model.compile(variant="conv_dense", threads=1)(self.images)
+            after.append(flags())
+
+        disabled = 2
+        before, after = [], []
+        thread = threading.Thread(target=run)
+        thread.start()
+        thread.join()
+        self.assertEqual((before, after), ([disabled], [0]))
 
     def test_a_thousand_calls_take_no_more_memory(self):
         session = self.model.compile(batch=1, threads=1)

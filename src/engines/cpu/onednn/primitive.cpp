@@ -2,6 +2,7 @@
 
 #include <unordered_map>
 
+#include "engines/cpu/onednn/signal_stack.hpp"
 #include "program/predict.hpp"
 
 namespace spdnn::onednn {
@@ -27,6 +28,7 @@ class BoundPrimitive final : public program::Bound {
   }
 
   void run() override {
+    thread_local const SignalStack signal_stack;
     with_onednn_errors([&] {
       primitive_.execute(stream_, arguments_);
       stream_.wait();
