@@ -1,57 +1,11 @@
 #include "program/epilogue.hpp"
 
+#include "model/operations/functions.hpp"
+
 namespace spdnn::program {
 
 float function_of_library(Activation::Kind kind, float alpha, float x) {
-  using Kind = Activation::Kind;
-  switch (kind) {
-    case Kind::elu:
-      return x < 0 ? alpha * std::expm1(x) : x;
-    case Kind::softplus:
-      return std::max(x, 0.F) + std::log1p(std::exp(-std::abs(x)));
-    case Kind::sign:
-      return x > 0 ? 1.F : x < 0 ? -1.F : x;
-    case Kind::round:
-      return std::nearbyint(x);
-    case Kind::exp:
-      return std::exp(x);
-    case Kind::log:
-      return std::log(x);
-    case Kind::sqrt:
-      return std::sqrt(x);
-    case Kind::abs:
-      return std::abs(x);
-    case Kind::floor:
-      return std::floor(x);
-    case Kind::ceil:
-      return std::ceil(x);
-    case Kind::erf:
-      return std::erf(x);
-    case Kind::sin:
-      return std::sin(x);
-    case Kind::cos:
-      return std::cos(x);
-    case Kind::tan:
-      return std::tan(x);
-    case Kind::asin:
-      return std::asin(x);
-    case Kind::acos:
-      return std::acos(x);
-    case Kind::atan:
-      return std::atan(x);
-    case Kind::sinh:
-      return std::sinh(x);
-    case Kind::cosh:
-      return std::cosh(x);
-    case Kind::asinh:
-      return std::asinh(x);
-    case Kind::acosh:
-      return std::acosh(x);
-    case Kind::atanh:
-      return std::atanh(x);
-    default:
-      return x;
-  }
+  return rules::value_of_function(kind, alpha, x);
 }
 
 Epilogue::Epilogue(const Request& request) {

@@ -6,60 +6,6 @@ namespace {
 
 using Kind = Activation::Kind;
 
-double softplus(double x) { return std::max(x, 0.0) + std::log1p(std::exp(-std::abs(x))); }
-double sign(double x) { return x > 0 ? 1 : x < 0 ? -1 : x; }
-
-double value_of(Kind kind, double alpha, double x) {
-  switch (kind) {
-    case Kind::elu:
-      return x < 0 ? alpha * std::expm1(x) : x;
-    case Kind::softplus:
-      return softplus(x);
-    case Kind::exp:
-      return std::exp(x);
-    case Kind::log:
-      return std::log(x);
-    case Kind::sqrt:
-      return std::sqrt(x);
-    case Kind::abs:
-      return std::abs(x);
-    case Kind::sign:
-      return sign(x);
-    case Kind::floor:
-      return std::floor(x);
-    case Kind::ceil:
-      return std::ceil(x);
-    case Kind::round:
-      return std::nearbyint(x);
-    case Kind::erf:
-      return std::erf(x);
-    case Kind::sin:
-      return std::sin(x);
-    case Kind::cos:
-      return std::cos(x);
-    case Kind::tan:
-      return std::tan(x);
-    case Kind::asin:
-      return std::asin(x);
-    case Kind::acos:
-      return std::acos(x);
-    case Kind::atan:
-      return std::atan(x);
-    case Kind::sinh:
-      return std::sinh(x);
-    case Kind::cosh:
-      return std::cosh(x);
-    case Kind::asinh:
-      return std::asinh(x);
-    case Kind::acosh:
-      return std::acosh(x);
-    case Kind::atanh:
-      return std::atanh(x);
-    default:
-      return x;
-  }
-}
-
 /// How far the result moves when the argument does by up to e. All functions but sine and cosine are monotonic, or even
 /// and convex, so that the farther end has the farther value.
 double moved(Kind kind, double alpha, double x, double e) {
@@ -67,10 +13,10 @@ double moved(Kind kind, double alpha, double x, double e) {
   if (kind == Kind::sin || kind == Kind::cos) return std::min(e, 2.0);
   // The cosine changes by e at most, so that a tangent's pole is farther away.
   if (kind == Kind::tan && std::abs(std::cos(x)) <= e) return kUnbounded;
-  const double value = value_of(kind, alpha, x);
+  const double value = value_of_function(kind, alpha, x);
   double most = 0;
   for (const double other : {x - e, x + e}) {
-    const double off = std::abs(value_of(kind, alpha, other) - value);
+    const double off = std::abs(value_of_function(kind, alpha, other) - value);
     if (!(off <= most)) most = std::isnan(off) ? kUnbounded : off;
   }
   return most;
@@ -84,7 +30,7 @@ bool exact(Kind kind) {
 }  // namespace
 
 Point function_of_library(Kind kind, double alpha, double x, double e) {
-  const double value = value_of(kind, alpha, x);
+  const double value = value_of_function(kind, alpha, x);
   if (exact(kind)) return {value, moved(kind, alpha, x, e)};
   // A subnormal argument may be taken for zero.
   const double spread = moved(kind, alpha, x, std::abs(x) < kUnderflow && x != 0 ? e + std::abs(x) : e);
