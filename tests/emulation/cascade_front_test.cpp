@@ -20,7 +20,7 @@ TEST(EmulatedFront, AgreesWithTheReference) {
       reference->advance(0, plan.depth() - 2);
       CascadeRun cascade_run(plan, images, Device{kLarge.block_bytes, 2});
       ASSERT_TRUE(cascade_run.has_front());
-      EXPECT_EQ(cascade_run.has_filter(), plan.passes.dead);
+      EXPECT_EQ(cascade_run.has_filter(), plan.passes.dead && testing::powers_of_two(shifts));
       for (Index layers = plan.depth() - 1; layers <= plan.depth(); ++layers) {
         SCOPED_TRACE(::testing::Message() << shifts.neurons << " neurons, " << passes << ", " << layers << " layers");
         reference->advance(layers - 1, layers);
@@ -44,6 +44,7 @@ TEST(EmulatedFront, AgreesWithTheReference) {
 /// that are added up, nor must they be counted in other layers.
 TEST(EmulatedFront, FiltersOnlyImagesThatDie) {
   for (const testing::Shifts& shifts : testing::shifts_of_all_widths()) {
+    if (!testing::powers_of_two(shifts)) continue;
     Network network = testing::shifted_network(shifts);
     for (std::size_t k = 1; k < network.layers.size(); ++k) {
       network.layers[k].weights.value = k % 2 == 0 ? 0.2503F : 0.2499F;
@@ -151,18 +152,35 @@ TEST(EmulatedFront, KeepsImagesThatALaterLayerRevives) {
 TEST(EmulatedFront, TakesAllImages) {
   const testing::Shifts shifts = testing::shifts_of_all_widths()[0];
   const Plan plan = make_plan(testing::shifted_network(shifts), parse_passes("dead,saturated"));
-  for (const Index count : {1U, 3U, 203U}) {
+  for (const Index count : {1U, 3U, 203U, 1801U}) {
     const ImageSet images = testing::images_of_strips(count, shifts.neurons * shifts.words);
     const auto reference = testing::oracle_engine(plan);
     reference->load(images);
     testing::run_through(*reference, plan.depth());
-    for (const Index teams : {1U, 24U}) {
-      CascadeRun cascade_run(plan, images, Device{kLarge.block_bytes, 2}, {.teams = teams});
+    for (const bool without_filter : {false, true}) {
+      CascadeRun cascade_run(plan, images, Device{kLarge.block_bytes, 2}, {.without_filter = without_filter});
       cascade_run.run(plan.depth());
       EXPECT_EQ(cascade_run.activations(plan.depth()), reference->activations()) << count << " images";
       EXPECT_EQ(cascade_run.alive(), reference->outcome().alive) << count << " images";
     }
   }
+}
+
+/// A block lists what it keeps in shared memory, as long as there is room.
+TEST(EmulatedFront, KeepsMoreImagesThanABlockHasRoomFor) {
+  const testing::Shifts shifts = testing::shifts_of_all_widths()[0];
+  const Plan plan = make_plan(testing::shifted_network(shifts), parse_passes("dead"));
+  MatrixBuilder lit(shifts.neurons * shifts.words);
+  const Index count = FilterSize<FrontShape<6>>::kBlocks * (kMostKept + 40);
+  for (Index image = 0; image < count; ++image) {
+    for (Index input = 0; input < shifts.neurons * shifts.words; ++input) lit.add(input);
+    lit.end_row();
+  }
+  CascadeRun cascade_run(plan, ImageSet{ImageSet{lit.uniform()}.to_bits()}, Device{kLarge.block_bytes, 1});
+  ASSERT_TRUE(cascade_run.has_filter());
+  cascade_run.run(plan.depth());
+  EXPECT_EQ(cascade_run.alive().front(), count);
+  EXPECT_EQ(cascade_run.alive().back(), count);
 }
 
 }  // namespace

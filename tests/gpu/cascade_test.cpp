@@ -5,7 +5,8 @@
 #include <ostream>
 #include <random>
 
-#include "engines/cuda/cascade/front_program.hpp"
+#include "engines/cuda/cascade/front_filter.hpp"
+#include "engines/cuda/cascade/setup.hpp"
 #include "gpu/on_device.hpp"
 #include "plan/planner.hpp"
 #include "support/engines.hpp"
@@ -182,6 +183,30 @@ TEST_F(CascadeTest, FrontsAgreeWithTheReference) {
       SCOPED_TRACE(::testing::Message() << shifts.neurons << " neurons, " << passes);
       const Plan plan = make_plan(network, parse_passes(passes));
       ASSERT_TRUE(find_front(compile_cascade(plan), plan) || plan.passes.twins);
+      const auto engine = testing::engine_for(find_variant("cascade"), plan, images);
+      const auto reference = testing::oracle_engine(plan);
+      engine->load(images);
+      reference->load(images);
+      testing::run_through(*reference, plan.depth());
+      expect_outcome_again_and_again(*engine, plan, reference->outcome());
+      EXPECT_EQ(engine->activations(), reference->activations());
+    }
+  }
+}
+
+/// Images of which most die in the front, and more of them than teams.
+TEST_F(CascadeTest, FiltersAgreeWithTheReference) {
+  for (const testing::Shifts& shifts : testing::shifts_of_all_widths()) {
+    if (!testing::powers_of_two(shifts)) continue;
+    const ImageSet images = testing::images_of_strips(4000, shifts.neurons * shifts.words, 7);
+    for (const char* passes : {"dead", "dead,saturated", "dead,saturated,identical"}) {
+      SCOPED_TRACE(::testing::Message() << shifts.neurons << " neurons, " << passes);
+      const Plan plan = make_plan(testing::shifted_network(shifts), parse_passes(passes));
+      const CascadeProgram program = compile_cascade(plan);
+      const std::optional<Front> front = find_front(program, plan);
+      ASSERT_TRUE(front);
+      const std::optional<FrontFilter> filter = find_filter(*front, program, plan);
+      ASSERT_TRUE(filter && even_image_dies(*front, *filter, cascade::lit_share(images.bits())));
       const auto engine = testing::engine_for(find_variant("cascade"), plan, images);
       const auto reference = testing::oracle_engine(plan);
       engine->load(images);

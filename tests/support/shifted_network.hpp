@@ -4,6 +4,7 @@
 // `twins`, and images for them. All sums are exact in fp32.
 
 #include <algorithm>
+#include <bit>
 #include <vector>
 
 #include "spdnn/network.hpp"
@@ -21,11 +22,18 @@ struct Shifts {
   Index outputs;              ///< of the last of these
 };
 
-/// One network for each width that `front_kernel` has a shape for.
+/// Whether the filter of `front_kernel` knows such shifts.
+inline bool powers_of_two(const Shifts& shifts) {
+  return std::all_of(shifts.layers.begin(), shifts.layers.end(),
+                     [](Index shift) { return std::has_single_bit(shift); });
+}
+
+/// At least one network for each width that `front_kernel` has a shape for.
 inline std::vector<Shifts> shifts_of_all_widths() {
-  return {{64, 16, 1, {2, 4, 8, 16, 32}, 32}, {64, 3, 31, {6, 62, 34}, 64},     {128, 5, 2, {14, 64, 100}, 128},
-          {256, 16, 1, {2, 4, 128}, 128},     {512, 1, 7, {300, 32, 510}, 512}, {1024, 2, 31, {2, 512}, 512},
-          {2048, 4, 1, {30, 1024}, 1024},     {4096, 1, 30, {2, 2048}, 2048}};
+  return {{64, 16, 1, {2, 4, 8, 16, 32}, 32}, {64, 3, 31, {6, 62, 34}, 64},       {128, 5, 2, {14, 64, 100}, 128},
+          {256, 16, 1, {2, 4, 128}, 128},     {512, 1, 7, {300, 32, 510}, 512},   {1024, 2, 31, {2, 512}, 512},
+          {2048, 4, 1, {30, 1024}, 1024},     {4096, 1, 30, {2, 64, 2048}, 2048}, {128, 5, 2, {2, 64, 16}, 128},
+          {512, 1, 7, {8, 256, 32}, 512},     {2048, 4, 1, {32, 4, 1024}, 1024}};
 }
 
 inline Layer shifted_layer(Index neurons, Index outputs, Index shift, double bias) {
@@ -68,13 +76,13 @@ inline Network shifted_network(const Shifts& shifts) {
   return network;
 }
 
-/// No pixel, every pixel, all densities, thin strips; every image twice.
-inline ImageSet images_of_strips(Index images, Index inputs) {
+/// No pixel, every pixel, all densities, and of eight images some with a thin strip only; every image twice.
+inline ImageSet images_of_strips(Index images, Index inputs, Index strips = 4) {
   MatrixBuilder lit(inputs);
   for (Index image = 0; image < images; ++image) {
     Rng rng(1 + image / 2);
     const auto density = image < 2 ? 0 : image < 4 ? 100 : rng.below(101);
-    const bool strip = image % 8 >= 4;
+    const bool strip = image % 8 >= 8 - strips;
     const Index begin = strip ? static_cast<Index>(rng.below(inputs)) : 0;
     const Index end = strip ? std::min(inputs, begin + inputs / 8) : inputs;
     for (Index input = begin; input < end; ++input)

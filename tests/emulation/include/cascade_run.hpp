@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "engines/cuda/cascade/count.cuh"
+#include "engines/cuda/cascade/filter.cuh"
 #include "engines/cuda/cascade/front.cuh"
 #include "engines/cuda/cascade/kernel.cuh"
 #include "engines/cuda/cascade/setup.hpp"
@@ -34,7 +35,6 @@ struct Departure {
   bool without_front = false;
   bool without_filter = false;
   bool without_tail = false;
-  std::optional<Index> teams{};  ///< of a block, when images are divided among front_kernel's teams
 };
 
 /// A compiled plan, and images that it is run on as the engine runs them.
@@ -46,7 +46,6 @@ class CascadeRun {
         blocks_(device.blocks),
         compiled_(compile_cascade(plan)),
         second_(departure.second.value_or(second_launch_layer(compiled_))),
-        teams_(departure.teams),
         stride_(padded_width(compiled_.width)),
         shared_(divide_shared_memory(plan.max_outputs(), device.block_bytes)),
         view_(view_of(compiled_, plan, shared_)),
@@ -61,7 +60,11 @@ class CascadeRun {
       second_ = front_->layers;
       front_view_ = view_of(*front_, plan, view_);
       const std::optional<FrontFilter> filter = find_filter(*front_, compiled_, plan);
-      if (filter && !departure.without_filter) front_view_.filter = view_of(*filter);
+      if (filter && !departure.without_filter) {
+        front_view_.filter = view_of(*filter);
+        kept_.resize(images_);
+        front_view_.kept = {.images = kept_.data(), .count = &layout_.counters(state_.data()).kept};
+      }
       front_view_.bits = reinterpret_cast<const std::uint32_t*>(images.bits().words.data());
     }
     if (!departure.without_tail) tail_ = find_tail(compiled_, plan, second_);
@@ -83,7 +86,7 @@ class CascadeRun {
   }
 
   bool has_front() const { return front_.has_value(); }
-  bool has_filter() const { return front_view_.filter.used; }
+  bool has_filter() const { return front_view_.kept.images != nullptr; }
   bool has_tail() const { return tail_.has_value(); }
 
   /// From the inputs on.
@@ -147,7 +150,9 @@ class CascadeRun {
   template <Index kLog>
   void launch_front_of(const LaunchArgs& args) {
     using Shape = FrontShape<kLog>;
-    divide_images(images_, blocks_, teams_.value_or(Shape::kTeams), Shape::kImages, front_view_);
+    if (has_filter())
+      emulation::launch(blocks_ * FilterSize<Shape>::kBlocks, FilterSize<Shape>::kThreads, sizeof(FilterBlock),
+                        [&] { filter_kernel<kLog>(front_view_, args); });
     emulation::launch(blocks_, Shape::kThreads, sizeof(FrontBlock<Shape>),
                       [&] { front_kernel<kLog>(front_view_, args); });
   }
@@ -175,7 +180,6 @@ class CascadeRun {
   unsigned blocks_;
   CascadeProgram compiled_;
   Index second_;
-  std::optional<Index> teams_;
   Index stride_;
   SharedLayout shared_;
   ProgramView view_;
@@ -188,6 +192,7 @@ class CascadeRun {
   std::vector<std::byte> state_;
   std::vector<std::byte> handed_over_;  ///< the state's first part, as the last launch copied it
   std::vector<std::uint8_t> counts_;
+  std::vector<Index> kept_;
   std::vector<float> rows_[2];
   std::vector<Index> ids_[2];
   DuplicateSearch search_{};

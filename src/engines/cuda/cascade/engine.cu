@@ -56,13 +56,14 @@ std::string reason_against_device(const Plan& plan, const cudaDeviceProp& device
          " neurons does not fit this device's shared memory; spmm_rows supports any";
 }
 
-/// Allows a kernel its shared memory, for all engines of the process; the carve-out is a hint.
+/// Allows a kernel its shared memory, `blocks` times on each multiprocessor, for all engines of the process; the
+/// carve-out is a hint.
 template <class Kernel>
-void allow_shared_memory(Kernel kernel, std::size_t bytes, const cudaDeviceProp& device) {
+void allow_shared_memory(Kernel kernel, std::size_t bytes, const cudaDeviceProp& device, Index blocks = 1) {
   check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                              static_cast<int>(device.sharedMemPerBlockOptin)));
   const std::size_t all = device.sharedMemPerMultiprocessor;
-  const std::size_t needed = std::min(all, bytes + device.reservedSharedMemPerBlock);
+  const std::size_t needed = std::min(all, blocks * (bytes + device.reservedSharedMemPerBlock));
   check(cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout,
                              static_cast<int>((100 * needed + all - 1) / all)));
 }
@@ -76,11 +77,11 @@ class CascadeEngine final : public InspectableEngine {
     const SharedLayout layout = cascade::divide_shared_memory(plan_.max_outputs(), device.sharedMemPerBlockOptin);
     shared_bytes_ = layout.bytes();
     blocks_ = static_cast<unsigned>(device.multiProcessorCount);
-    early_starts_ = filters_ = device.major >= 9;
+    early_starts_ = device.major >= 9;
     row_stride_ = cascade::padded_width(compiled.width);
     second_ = cascade::second_launch_layer(compiled);
     program_.emplace(compiled, plan_, layout, stream_);
-    if (program_->front) use_front(cascade::front_launch(program_->front->neurons), device);
+    if (program_->front) use_front(cascade::front_launches(program_->front->neurons), device);
     CountingArgs& counting = program_->counting;
     counting.tile = cascade::counting_tile(counting, device.sharedMemPerBlockOptin);
     if (counting.tile == 0)
@@ -93,8 +94,11 @@ class CascadeEngine final : public InspectableEngine {
   ~CascadeEngine() override { cudaStreamSynchronize(stream_); }
 
   void load(const ImageSet& images) override {
-    images_.load(images.is_bits() ? images : ImageSet{images.to_bits()}, stream_);
-    if (front_.kernel == nullptr) counts_.reserve(images_.images() * count_stride(), stream_);
+    const ImageSet bits = images.is_bits() ? images : ImageSet{images.to_bits()};
+    images_.load(bits, stream_);
+    filters_ = pays_to_filter(bits.bits());
+    if (filters_) kept_.reserve(images_.images(), stream_);
+    if (front_.front.kernel == nullptr) counts_.reserve(images_.images() * count_stride(), stream_);
     if (second_ < plan_.depth()) {
       between_.reserve(images_.images(), row_stride_, stream_);
       duplicates_.reserve(plan_, images_.images(), 1, stream_);
@@ -157,12 +161,22 @@ class CascadeEngine final : public InspectableEngine {
   std::size_t count_stride() const { return std::size_t{32} * program_->counting.neuron_slices; }
   std::vector<Index> categories() const { return images_of(layout_.categories(host_state_.data()), images_.images()); }
 
-  /// The front replaces the first launch if blocks have enough shared memory.
-  void use_front(const cascade::FrontLaunch& front, const cudaDeviceProp& device) {
-    if (front.shared_bytes > device.sharedMemPerBlockOptin) return;
-    allow_shared_memory(front.kernel, front.shared_bytes, device);
-    front_ = front;
+  /// The front replaces the first launch if blocks have enough shared memory; its filter needs instructions for numbers
+  /// of 16 bits.
+  void use_front(const cascade::FrontLaunches& launches, const cudaDeviceProp& device) {
+    if (launches.front.shared_bytes > device.sharedMemPerBlockOptin) return;
+    for (const cascade::FrontLaunch& launch : {launches.filter, launches.front})
+      allow_shared_memory(launch.kernel, launch.shared_bytes, device, launch.blocks);
+    front_ = launches;
+    if (!program_->filter || device.major < 9) front_.filter.kernel = nullptr;
     second_ = program_->front->layers;
+  }
+
+  /// Whether there is a filter that drops more than its own launch costs: teams take several images each, most of which
+  /// die.
+  bool pays_to_filter(const BitMatrix& images) const {
+    return front_.filter.kernel != nullptr && images.rows > blocks_ * front_.teams &&
+           even_image_dies(*program_->front, *program_->filter, cascade::lit_share(images));
   }
 
   /// Counts layer 0's terms that are 1.
@@ -180,10 +194,14 @@ class CascadeEngine final : public InspectableEngine {
   void launch_front(const LaunchArgs& args) {
     cascade::FrontView view = program_->front_view;
     view.bits = reinterpret_cast<const std::uint32_t*>(images_.words());
-    view.filter.used = view.filter.used && filters_;
-    cascade::divide_images(args.images, blocks_, front_.teams, front_.images, view);
-    front_.kernel<<<blocks_, front_.threads, front_.shared_bytes, stream_>>>(view, args);
-    check_launch();
+    const auto begin_with = [&](const cascade::FrontLaunch& launch) {
+      launch.kernel<<<launch.blocks * blocks_, launch.threads, launch.shared_bytes, stream_>>>(view, args);
+      check_launch();
+    };
+    if (!filters_) return begin_with(front_.front);
+    view.kept = {.images = kept_.data(), .count = &layout_.counters(state_.data()).kept};
+    begin_with(front_.filter);
+    launch_early(front_.front.kernel, front_.front.threads, front_.front.shared_bytes, view, args);
   }
 
   void launch(const LaunchArgs& args) {
@@ -213,7 +231,7 @@ class CascadeEngine final : public InspectableEngine {
   /// Enqueues layers 0 .. until-1; `left` receives the images that are active after them.
   void enqueue(Index until, const Survivors& left) {
     if (images_.images() == 0) return;
-    const bool fronted = front_.kernel != nullptr && until > second_;
+    const bool fronted = front_.front.kernel != nullptr && until > second_;
     if (!fronted) count();
     Counters& counters = layout_.counters(state_.data());
     const cascade::RunMemory memory{
@@ -246,14 +264,15 @@ class CascadeEngine final : public InspectableEngine {
   std::size_t shared_bytes_ = 0;
   unsigned blocks_ = 0;
   bool early_starts_ = false;
-  bool filters_ = false;  ///< has instructions for numbers of 16 bits
   Index row_stride_ = 0;
-  cascade::FrontLaunch front_;  ///< without a kernel where the plan has no front
-  Index second_ = 0;            ///< the second launch's first layer
-  Index reached_ = 0;           ///< layers advanced
+  cascade::FrontLaunches front_;  ///< without kernels where the plan has no front, or no filter
+  bool filters_ = false;          ///< these images
+  Index second_ = 0;              ///< the second launch's first layer
+  Index reached_ = 0;             ///< layers advanced
   GraphExec whole_run_;
   DeviceImages images_;
   DeviceBuffer<std::uint8_t> counts_;
+  DeviceBuffer<Index> kept_;  ///< KeptImages
   SurvivorBuffers between_;
   DuplicateBuffers duplicates_;
   DeviceBuffer<std::byte> state_;
@@ -278,7 +297,7 @@ Support support_cascade(const Plan& plan, const BatchInfo& batch, const EngineOp
   const Index images = batch.images;
   const std::size_t counts = std::size_t{images} * (plan.layers.front().outputs() + std::size_t{32});
   const std::size_t survivors =
-      std::size_t{images} * (sizeof(float) * (std::size_t{plan.max_outputs()} + 4) + sizeof(Index));
+      std::size_t{images} * (sizeof(float) * (std::size_t{plan.max_outputs()} + 4) + 2 * sizeof(Index));
   return {.preference = cascade_preference(plan),
           .working_bytes = counts + survivors + cuda::DuplicateBuffers::device_bytes(plan, images, 1) +
                            cuda::DeviceImages::device_bytes(plan, images) + most_cascade_bytes(plan)};

@@ -1,5 +1,6 @@
 #include <stdexcept>
 
+#include "engines/cuda/cascade/filter.cuh"
 #include "engines/cuda/cascade/front.cuh"
 #include "engines/cuda/cascade/front.hpp"
 
@@ -8,35 +9,39 @@ namespace spdnn::cuda::cascade {
 namespace {
 
 template <Index kLog>
-FrontLaunch launch_of() {
+FrontLaunches launches_of() {
   using Shape = FrontShape<kLog>;
-  return {.kernel = front_kernel<kLog>,
-          .threads = Shape::kThreads,
-          .teams = Shape::kTeams,
-          .images = Shape::kImages,
-          .shared_bytes = sizeof(FrontBlock<Shape>)};
+  return {.filter = {.kernel = filter_kernel<kLog>,
+                     .blocks = FilterSize<Shape>::kBlocks,
+                     .threads = FilterSize<Shape>::kThreads,
+                     .shared_bytes = sizeof(FilterBlock)},
+          .front = {.kernel = front_kernel<kLog>,
+                    .blocks = 1,
+                    .threads = Shape::kThreads,
+                    .shared_bytes = sizeof(FrontBlock<Shape>)},
+          .teams = Shape::kTeams};
 }
 
 }  // namespace
 
-FrontLaunch front_launch(Index neurons) {
+FrontLaunches front_launches(Index neurons) {
   switch (neurons) {
     case 64:
-      return launch_of<6>();
+      return launches_of<6>();
     case 128:
-      return launch_of<7>();
+      return launches_of<7>();
     case 256:
-      return launch_of<8>();
+      return launches_of<8>();
     case 512:
-      return launch_of<9>();
+      return launches_of<9>();
     case 1024:
-      return launch_of<10>();
+      return launches_of<10>();
     case 2048:
-      return launch_of<11>();
+      return launches_of<11>();
     case 4096:
-      return launch_of<12>();
+      return launches_of<12>();
     default:
-      throw std::logic_error("front_launch: a front of another width than find_front() takes");
+      throw std::logic_error("front_launches: a front of another width than find_front() takes");
   }
 }
 

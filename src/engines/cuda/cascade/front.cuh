@@ -4,9 +4,10 @@
 // cascade_kernel. Most pixels are off, and most activations of the first layers are zero: only sums that have an input
 // above 0 are added up.
 //
-// Work. A team of warps takes a batch of images at a time: one image of 1024 neurons or more, several of fewer. Layer 0
-// counts bits in planes, layer 1 is looked up by two counts, the others add their terms in the plan's order. Images
-// that retire list nothing. Survivors go to device memory, as those of cascade_kernel do.
+// Work. The images are those that filter_kernel has kept, or all where there is no filter. A team of warps takes a
+// batch of them at a time: one image of 1024 neurons or more, several of fewer. Layer 0 counts bits in planes, layer 1
+// is looked up by two counts, the others add their terms in the plan's order. Images that retire list nothing.
+// Survivors go to device memory, as those of cascade_kernel do.
 //
 // Mapping. front_team.cuh has the shapes: 1024 slots in shared memory for each warp, one lane per word of 32 slots in
 // layer 0 and in masks, four lanes per octet in the other layers. The bits of a team's next batch are read while it
@@ -15,12 +16,18 @@
 //
 // Bound. Instruction issue; where neurons are few, the latency of a layer. results/h200/roofline.md has measurements.
 
-#include "engines/cuda/cascade/filtered_images.cuh"
+#include "engines/cuda/cascade/ends_of_launches.cuh"
 #include "engines/cuda/cascade/front_layers.cuh"
+#include "engines/cuda/cascade/front_share.hpp"
 #include "engines/cuda/cascade/survivors.cuh"
 #include "engines/cuda/cascade/tables.cuh"
 
 namespace spdnn::cuda::cascade {
+
+/// The number of the i-th image that front_kernel computes.
+__device__ inline Index number_of(const FrontView& front, Index i) {
+  return front.kept.images != nullptr ? __ldcg(front.kept.images + i) : i;
+}
 
 /// A batch of images on its way through the front, as one thread sees it.
 template <class Shape>
@@ -29,8 +36,8 @@ struct FrontBatch {
   const LaunchArgs& args;
   const FrontLayers<Shape>& layers;
   Index* saturated_images;  ///< of the block, by layer
-  Index first;              ///< image
-  std::uint32_t all;        ///< the images to compute
+  Index first;              ///< of the images that the kernel computes
+  std::uint32_t all;        ///< of the batch
   std::uint32_t live = 0;
   std::uint32_t saturated = 0;
 
@@ -69,7 +76,7 @@ struct FrontBatch {
     const FrontTeam<Shape>& team = layers.team;
     saturated |= at_cap;
     if (team.warp == 0 && (at_cap >> team.lane & 1U) != 0) {
-      const Index image = first + team.lane / kLanes;
+      const Index image = number_of(front, first + team.lane / kLanes);
       atomicOr(args.categories + image / 32, 1U << image % 32);
     }
     if (team.thread == 0) atomicAdd(&saturated_images[number], static_cast<Index>(__popc(at_cap)));
@@ -108,7 +115,7 @@ struct FrontBatch {
         sum += row_hash_share(4 * i, four.x) + row_hash_share(4 * i + 1, four.y) + row_hash_share(4 * i + 2, four.z) +
                row_hash_share(4 * i + 3, four.w);
       }
-      if (team.thread == 0) args.out.images[place] = first + image;
+      if (team.thread == 0) args.out.images[place] = number_of(front, first + image);
       if (!offered) continue;
       sum = __reduce_add_sync(0xffffffffU, sum);
       if (team.lane == 0) atomicAdd(&memory.hash, sum);
@@ -125,20 +132,20 @@ struct FrontBatch {
 /// The next work of a team, as its first thread sees it: a batch of its block's share, or one of those that all blocks
 /// take from in the end.
 struct FrontTicket {
-  Index own = 0;     ///< number in the block's share; from FrontView::own_batches on, there is none
+  Index own = 0;     ///< number in the block's share; from FrontShare::own_batches on, there is none
   Index common = 0;  ///< otherwise
 
-  __device__ static FrontTicket take(const FrontView& front, Index& taken, Index* next) {
+  __device__ static FrontTicket take(const FrontShare& share, Index& taken, Index* next) {
     FrontTicket ticket;
     ticket.own = atomicAdd(&taken, 1U);
-    if (ticket.own >= front.own_batches) ticket.common = atomicAdd(next, 1U);
+    if (ticket.own >= share.own_batches) ticket.common = atomicAdd(next, 1U);
     return ticket;
   }
-  __device__ FrontImages images(const FrontView& front, Index all) const {
-    const bool dealt = own < front.own_batches;
-    const Index most = dealt ? front.large_batch : front.small_batch;
+  __device__ FrontImages images(const FrontShare& share, Index all) const {
+    const bool dealt = own < share.own_batches;
+    const Index most = dealt ? share.large_batch : share.small_batch;
     const Index first = dealt ? (own * gridDim.x + blockIdx.x) * most
-                              : front.own_batches * gridDim.x * front.large_batch + common * most;
+                              : share.own_batches * gridDim.x * share.large_batch + common * most;
     return {first, first < all ? min(all - first, most) : 0};
   }
 };
@@ -148,41 +155,48 @@ __global__ void __launch_bounds__(FrontShape<kLog>::kThreads, 1)
     front_kernel(const __grid_constant__ FrontView front, const __grid_constant__ LaunchArgs args) {
   using Shape = FrontShape<kLog>;
   auto& block = *dynamic_shared<FrontBlock<Shape>>();
-#if __CUDA_ARCH__ >= 900
-  cudaTriggerProgrammaticLaunchCompletion();  // the kernel that follows has something to prepare
-#endif
   if (threadIdx.x == 0) block.taken = 0;
   if (threadIdx.x < kMostFrontLayers) block.live[threadIdx.x] = block.saturated[threadIdx.x] = 0;
   copy_table(front.pair_table, block.pair_table, Shape::kThreads);
+  await_previous_kernel();
+  const Index all = front.kept.images != nullptr ? __ldcg(front.kept.count) : args.images;
+  const FrontShare share = divide_images(all, gridDim.x, Shape::kTeams, Shape::kImages);
   __syncthreads();
   const FrontTeam<Shape> team;
-  const FrontLayers<Shape> layers{front, block.teams[team.number], block.pair_table, team};
-  FrontMemory<Shape>& memory = layers.memory;
+  FrontMemory<Shape>& memory = block.teams[team.number];
+  const FrontCounts<Shape> counts{front, team, memory.counts(), memory.planes()};
+  const FrontLayers<Shape> layers{front, memory, block.pair_table, team};
 
   Index live_images = 0;  // after layer `team.thread`
   FrontTicket ticket;
   if (team.thread == 0) {
-    memory.next = FrontTicket::take(front, block.taken, args.next).images(front, args.images);
-    ticket = FrontTicket::take(front, block.taken, args.next);
+    memory.next = FrontTicket::take(share, block.taken, args.next).images(share, all);
+    ticket = FrontTicket::take(share, block.taken, args.next);
   }
   team.sync();
   FrontImages images = memory.next;
-  std::uint32_t words[kMostFrontWords];
-  layers.read_bits(images, words);
+  std::uint32_t words[1][kMostFrontWords];
+  const auto read_bits_of = [&](const FrontImages& from) {
+    const Index i = team.thread / Shape::kWords;
+    read_bits<Shape>(front, i < from.count ? number_of(front, from.first + i) : kNoImage, team.thread % Shape::kWords,
+                     words);
+  };
+  read_bits_of(images);
   team.sync();
   while (images.count > 0) {
-    if (team.thread == 0) memory.next = ticket.images(front, args.images);
-    layers.count(words);
+    if (team.thread == 0) memory.next = ticket.images(share, all);
+    if (Shape::kWarps > 1 && team.thread < 4) memory.marks[team.thread] = {};
+    memory.masks[0][team.thread] = counts.count(words[0]);
+    team.sync();
     const FrontImages following = memory.next;
-    layers.read_bits(following, words);
-    if (team.thread == 0) ticket = FrontTicket::take(front, block.taken, args.next);
+    read_bits_of(following);
+    if (team.thread == 0) ticket = FrontTicket::take(share, block.taken, args.next);
 
-    std::uint32_t left = (1U << images.count) - 1;
-    if (front.filter.used) left = FilteredImages<Shape>{front, memory, team}.without_dead(images.count, live_images);
-    FrontBatch<Shape> batch{front, args, layers, block.saturated, images.first, Shape::first_lanes(left)};
+    const std::uint32_t in_batch = Shape::first_lanes((1U << images.count) - 1);
+    FrontBatch<Shape> batch{front, args, layers, block.saturated, images.first, in_batch};
     float* from = memory.values[1];
     float* to = memory.values[0];  // of layer 0
-    for (Index number = 0; number < front.until && left != 0; ++number) {
+    for (Index number = 0; number < front.until; ++number) {
       const std::uint32_t mask = number == 0   ? layers.counted()
                                  : number == 1 ? layers.look_up()
                                                : layers.add(number, from, to);

@@ -6,15 +6,21 @@
 
 namespace spdnn::cuda::cascade {
 
-/// How front_kernel is launched for a front of some number of neurons.
+/// How a kernel of a front is launched.
 struct FrontLaunch {
   void (*kernel)(FrontView, LaunchArgs) = nullptr;
+  Index blocks = 0;  ///< per multiprocessor
   Index threads = 0;
-  Index teams = 0;   ///< of a block
-  Index images = 0;  ///< that a team takes at a time, at most
   std::size_t shared_bytes = 0;
 };
 
-FrontLaunch front_launch(Index neurons);
+/// The kernels of a front of some number of neurons.
+struct FrontLaunches {
+  FrontLaunch filter;
+  FrontLaunch front;
+  Index teams = 0;  ///< of a block of front_kernel
+};
+
+FrontLaunches front_launches(Index neurons);
 
 }  // namespace spdnn::cuda::cascade

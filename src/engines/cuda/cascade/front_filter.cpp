@@ -1,6 +1,7 @@
 #include "engines/cuda/cascade/front_filter.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 #include "engines/cuda/layers/activation.hpp"
@@ -64,13 +65,25 @@ std::optional<FrontFilter> find_filter(const Front& front, const CascadeProgram&
   const bool retires_zeros = plan.passes.dead && plan.certificates.dead_from <= front.layers;
   const bool images_die =
       std::any_of(front.steps.begin() + 1, front.steps.end(), [](const FrontLayer& layer) { return layer.bias < 0; });
-  if (!retires_zeros || !images_die || !(cap > 0) || !(program.layers.front().weight > 0)) return {};
+  const bool power_of_two = std::all_of(front.steps.begin() + 1, front.steps.end(),
+                                        [](const FrontLayer& layer) { return std::has_single_bit(layer.shift); });
+  if (!retires_zeros || !images_die || !power_of_two || !(cap > 0) || !(program.layers.front().weight > 0)) return {};
   std::optional<FrontFilter> best;
   for (Index scale = 1; 2 * cap * scale <= kFilterMost; ++scale) {
     const std::optional<FrontFilter> filter = filter_of(front, program.layers.front(), cap, scale);
     if (filter && (!best || undecided(*filter) < undecided(*best))) best = filter;
   }
   return best;
+}
+
+bool even_image_dies(const Front& front, const FrontFilter& filter, double lit) {
+  double input = lit * front.words_per_class * filter.weight;  // of two
+  for (const FrontFilter::Step& step : filter.steps) {
+    const double sum = 2 * input - step.bias;
+    if (sum <= 0) return true;
+    input = std::min(sum, static_cast<double>(filter.cap));
+  }
+  return false;
 }
 
 }  // namespace spdnn

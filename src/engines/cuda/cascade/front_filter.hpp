@@ -49,8 +49,12 @@ struct FrontFilter {
 };
 
 /// The filter of a front, with the scale that leaves the fewest sums undecided; nothing if the plan does not retire
-/// images that are zero in the front, if no image can die there after layer 0 (no bias is below 0), or if some margin
-/// is above the cap. O(layers).
+/// images that are zero in the front, if no image can die there after layer 0 (no bias is below 0), if some margin is
+/// above the cap, or if some shift is no power of two. O(layers).
 std::optional<FrontFilter> find_filter(const Front& front, const CascadeProgram& program, const Plan& plan);
+
+/// Whether an image of which a share `lit` of the pixels is 1, evenly, dies in the front. If not, few images will, and
+/// the filter would cost more than it saves. O(layers).
+bool even_image_dies(const Front& front, const FrontFilter& filter, double lit);
 
 }  // namespace spdnn

@@ -3,8 +3,7 @@
 // The layers of a front on a team's images. Where all inputs of a neuron are zero, so is the neuron: a warp lists the
 // octets (eight neighbouring slots) of its words that have an input above 0, and computes these alone.
 
-#include "engines/cuda/cascade/front_team.cuh"
-#include "engines/cuda/cascade/planes.cuh"
+#include "engines/cuda/cascade/front_counts.cuh"
 
 namespace spdnn::cuda::cascade {
 
@@ -15,7 +14,6 @@ struct FrontLayers {
   const float* pair_table;  ///< in shared memory
   FrontTeam<Shape> team;
 
-  static constexpr Index kBits = 6;         ///< of a count
   static constexpr Index kOctets = 4 * 32;  ///< of a warp, a multiple of the eight that it computes at a time
 
   /// Whether a lane's word is one of layer `number`.
@@ -23,72 +21,8 @@ struct FrontLayers {
     return number + 1 < front.until || team.own_word(lane) % Shape::kWords < front.outputs / 32;
   }
 
-  /// Reads this thread's words of the images' bits.
-  __device__ void read_bits(const FrontImages& images, std::uint32_t (&words)[kMostFrontWords]) const {
-    const Index image = team.thread / Shape::kWords;
-    const bool exists = image < images.count;
-    const std::uint32_t* from =
-        front.bits + std::size_t{images.first + image} * front.bits_pitch + team.thread % Shape::kWords;
-#pragma unroll
-    for (Index k = 0; k < kMostFrontWords; ++k)
-      words[k] = exists && k < front.words_per_class ? __ldcs(from + k * Shape::kWords) : 0;
-  }
-
-  /// Layer 0: counts classes in bit planes, 32 of them in a thread, adds those of a neuron, and writes counts and marks
-  /// of activations above 0. Ends with a barrier.
-  __device__ void count(const std::uint32_t (&words)[kMostFrontWords]) const {
-    std::uint32_t own[kBits - 1] = {};
-#pragma unroll
-    for (Index k = 0; k < kMostFrontWords; k += 4) add_words({words[k], words[k + 1], words[k + 2], words[k + 3]}, own);
-    std::uint32_t next[kBits - 1];
-    next_word(own, next);
-    std::uint32_t counts[kBits];
-    std::uint32_t carry = 0;
-#pragma unroll
-    for (Index b = 0; b + 1 < kBits; ++b) {
-      const std::uint32_t other = __funnelshift_r(own[b], next[b], front.class_shift);
-      counts[b] = own[b] ^ other ^ carry;
-      carry = majority(own[b], other, carry);
-    }
-    counts[kBits - 1] = carry;
-    memory.masks[0][team.thread] = at_least(counts, front.threshold);
-    store_planes(counts, memory.counts() + 32 * team.thread);
-    if (Shape::kWarps > 1 && team.thread < 4) memory.marks[team.thread] = {};
-    team.sync();
-  }
-
-  /// The mask that count() wrote of this lane's word.
+  /// The mask of this lane's word after layer 0.
   __device__ std::uint32_t counted() const { return memory.masks[0][team.own_word(team.lane)]; }
-
-  /// The planes of the same image's next word. By all threads of the team.
-  __device__ void next_word(const std::uint32_t (&own)[kBits - 1], std::uint32_t (&next)[kBits - 1]) const {
-    const Index image = team.thread / Shape::kWords * Shape::kWords;
-    const Index other = image + (team.thread + 1) % Shape::kWords;
-    if constexpr (Shape::kWarps == 1) {
-#pragma unroll
-      for (Index b = 0; b + 1 < kBits; ++b) next[b] = __shfl_sync(0xffffffffU, own[b], static_cast<int>(other));
-    } else {
-      auto* planes = reinterpret_cast<std::uint32_t*>(memory.values[1]);
-#pragma unroll
-      for (Index b = 0; b + 1 < kBits; ++b) planes[b * Shape::kTeamWords + team.thread] = own[b];
-      team.sync();
-#pragma unroll
-      for (Index b = 0; b + 1 < kBits; ++b) next[b] = planes[b * Shape::kTeamWords + other];
-    }
-  }
-
-  /// One bit per count: it is at least `threshold`, which is not 0.
-  static __device__ std::uint32_t at_least(const std::uint32_t (&counts)[kBits], Index threshold) {
-    std::uint32_t more = 0;
-    std::uint32_t equal = 0xffffffffU;
-#pragma unroll
-    for (Index b = kBits; b-- > 0;) {
-      const std::uint32_t bits = ((threshold - 1) >> b & 1U) != 0 ? 0xffffffffU : 0;
-      more |= equal & counts[b] & ~bits;
-      equal &= ~(counts[b] ^ bits);
-    }
-    return more;
-  }
 
   /// One bit per slot of this lane's word in layer `number`: it has an input above 0, that of its own number or the one
   /// `shift` ahead.

@@ -48,16 +48,10 @@ struct FrontShape {
   }
 };
 
-/// Images that follow one another.
+/// Images that follow one another among those that front_kernel computes.
 struct FrontImages {
   Index first;
   Index count;
-};
-
-/// What FilteredImages finds of an image after a layer.
-struct alignas(2) FilterMarks {
-  std::uint8_t lives;  ///< certainly
-  std::uint8_t may_live;
 };
 
 /// The shared memory of a team. Layer k writes to side k % 2. Layer 0 writes counts, one byte each, in place of values.
@@ -66,13 +60,13 @@ struct alignas(16) FrontMemory {
   float values[2][Shape::kSlots];
   std::uint32_t masks[2][Shape::kTeamWords];
   std::uint16_t octets[Shape::kWarps][4 * 32];  ///< by warp: the first of eight slots each, those to compute first
-  Marks marks[4];           ///< of the team's image after layer k at k % 4, where the team has several warps
-  FilterMarks filtered[4];  ///< likewise
-  FrontImages next;         ///< batch
-  Index place;              ///< of the team's image among the survivors
-  std::uint32_t hash;       ///< sum of its row's shares
+  Marks marks[4];      ///< of the team's image after layer k at k % 4, where the team has several warps
+  FrontImages next;    ///< batch
+  Index place;         ///< of the team's image among the survivors
+  std::uint32_t hash;  ///< sum of its row's shares
 
   __device__ std::uint8_t* counts() { return reinterpret_cast<std::uint8_t*>(values[0]); }
+  __device__ std::uint32_t* planes() { return reinterpret_cast<std::uint32_t*>(values[1]); }
 };
 
 /// The shared memory of a block: the table of layer 1, and the teams'.

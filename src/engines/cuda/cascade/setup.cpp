@@ -98,28 +98,25 @@ FrontView view_of(const Front& front, const Plan& plan, const ProgramView& progr
 FilterView view_of(const FrontFilter& filter) {
   const auto twice = [](Index number) { return (number & 0xffffU) * 0x10001U; };
   FilterView view{};
-  view.used = true;
   view.weight = filter.weight;
   view.cap = twice(filter.cap);
   for (std::size_t number = 0; number < filter.steps.size(); ++number) {
-    view.biases[number] = twice(0U - filter.steps[number].bias);
-    view.margins[number] = twice(filter.steps[number].margin);
-    view.below[number] = twice(1 - filter.steps[number].margin);
+    const auto [bias, margin] = filter.steps[number];
+    view.biases[number] = twice(0U - bias);
+    view.live[number] = twice(1 - bias - margin);
+    view.may_live[number] = twice(margin - bias);
   }
   return view;
 }
 
-void divide_images(Index images, Index blocks, Index teams, Index most, FrontView& front) {
-  constexpr Index kFewRounds = 2;  // three are no faster: results/tried.md
-  const Index rounds = (images - 1) / (blocks * teams * most) + 1;
-  if (rounds <= kFewRounds) {
-    front.own_batches = rounds * teams;
-    front.large_batch = front.small_batch = (images - 1) / (blocks * front.own_batches) + 1;
-  } else {
-    front.own_batches = images / (2 * blocks * most);
-    front.large_batch = most;
-    front.small_batch = std::max(most / 2, Index{1});
-  }
+double lit_share(const BitMatrix& images) {
+  constexpr Index kSampled = 256;
+  const Index step = images.rows / kSampled + 1;
+  std::int64_t lit = 0;
+  std::int64_t pixels = 0;
+  for (Index i = 0; i < images.rows; i += step, pixels += images.cols)
+    for (std::size_t k = 0; k < images.words_per_row(); ++k) lit += std::popcount(images.row(i)[k]);
+  return pixels > 0 ? static_cast<double>(lit) / static_cast<double>(pixels) : 0;
 }
 
 Index second_launch_layer(const CascadeProgram& program) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engines/cuda/cascade/types.hpp"
+#include "spdnn/images.hpp"
 
 namespace spdnn::cuda::cascade {
 
@@ -34,10 +35,9 @@ ProgramView view_of(const CascadeProgram& program, const Plan& plan, const Share
 CountingArgs counting_of(const CountedLayer& first, const Plan& plan);
 FrontView view_of(const Front& front, const Plan& plan, const ProgramView& program);
 FilterView view_of(const FrontFilter& filter);
-/// Divides images, at least one, among blocks of `teams` teams each, which take at most `most` at a time. Where every
-/// team would take at most two batches, all batches have one size and are dealt out. Otherwise one half is dealt out in
-/// batches of `most`, the other is taken as teams become free, in batches of half the size.
-void divide_images(Index images, Index blocks, Index teams, Index most, FrontView& front);
+
+/// The share of pixels that are 1, in a sample of the images.
+double lit_share(const BitMatrix& images);
 
 /// The first layer of the second launch; the depth if one launch runs all layers.
 Index second_launch_layer(const CascadeProgram& program);
@@ -47,6 +47,7 @@ struct Counters {
   Index next[2];              ///< LaunchArgs::next, by launch
   Index between;              ///< survivors of the first launch
   Index left;                 ///< survivors of the last one
+  Index kept;                 ///< KeptImages::count
   Index counted;              ///< LaunchArgs::counted
   unsigned long long listed;  ///< DuplicateSearch::listed; in the higher half, finished blocks of the last launch
   Index duplicates;           ///< DuplicateSearch::duplicates

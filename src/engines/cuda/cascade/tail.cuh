@@ -5,7 +5,8 @@
 // a barrier.
 //
 // Work. A warp takes a survivor of the first launch, drops it if it is a duplicate, and runs it to the last layer or
-// until it retires. The last block to finish writes the results into the host's memory.
+// until it retires. Survivors are dealt to the blocks in turn: their warps count them in shared memory. The last block
+// to finish writes the results into the host's memory.
 //
 // Mapping. A lane computes the neurons `lane` and `lane + 32` of a layer. Activations lie in shared memory, in several
 // copies, so that the inputs that the lanes read at a time lie in different banks. A term is a byte, the word of its
@@ -31,6 +32,7 @@ struct TailBlock {
   float rows[2 * kTailWarps + 2][kTailCopies * kTailWidth];
   Index live[kMostTailLayers];       ///< images by layer, from LaunchArgs::first on, as in LayerTally
   Index saturated[kMostTailLayers];  ///< likewise
+  Index taken;                       ///< of the block's images
   Index reached;                     ///< the layer after the last one that was run
   Index finish[2];                   ///< for finish_run()
 };
@@ -182,19 +184,20 @@ __global__ void __launch_bounds__(kTailThreads, 1)
                 const __grid_constant__ LaunchArgs args) {
   auto& block = *dynamic_shared<TailBlock>();
   for (Index i = threadIdx.x; i < args.until - args.first; i += kTailThreads) block.live[i] = block.saturated[i] = 0;
-  if (threadIdx.x == 0) block.reached = 0;
+  if (threadIdx.x == 0) {
+    block.taken = kTailWarps;
+    block.reached = 0;
+  }
   const TailStep first = TailStep::read(tail, args.first);
   __syncthreads();
   await_previous_kernel();
 
   const Index images = __ldcg(args.in.count);
-  const Index dealt = gridDim.x * kTailWarps;
   TailImage image(program, tail, args, block);
-  for (Index place = threadIdx.x / 32 * gridDim.x + blockIdx.x; place < images;) {
-    Index next = 0;
-    if (threadIdx.x % 32 == 0 && dealt < images) next = atomicAdd(args.next, 1U);
-    image.follow(place, first);
-    place = dealt + __shfl_sync(0xffffffffU, next, 0);
+  for (Index own = threadIdx.x / 32; own * gridDim.x + blockIdx.x < images;) {
+    const Index next = threadIdx.x % 32 == 0 ? atomicAdd(&block.taken, 1U) : 0;
+    image.follow(own * gridDim.x + blockIdx.x, first);
+    own = __shfl_sync(0xffffffffU, next, 0);
   }
   __syncthreads();
   for (Index i = threadIdx.x; i < args.until - args.first; i += kTailThreads) {

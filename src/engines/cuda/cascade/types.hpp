@@ -68,20 +68,26 @@ struct ProgramView {
   const float* pair_table;  ///< CascadeProgram::pair_table, padded to quads; null where there is none
 };
 
-/// FrontFilter as an argument of front_kernel: numbers of 16 bits, twice in a word.
+/// FrontFilter as an argument of filter_kernel: numbers of 16 bits, twice in a word.
 struct FilterView {
-  bool used;
   Index weight;  ///< once
   std::uint32_t cap;
-  std::uint32_t biases[kMostFrontLayers];  ///< at most 0
-  std::uint32_t margins[kMostFrontLayers];
-  std::uint32_t below[kMostFrontLayers];  ///< 1 - margin
+  std::uint32_t biases[kMostFrontLayers];    ///< at most 0
+  std::uint32_t live[kMostFrontLayers];      ///< bias - margin + 1: images live where a sum and this one are above 0
+  std::uint32_t may_live[kMostFrontLayers];  ///< bias + margin: likewise they may live
 };
 
-/// The front of a plan and the images' bits, as an argument of front_kernel.
+/// The images that filter_kernel leaves to front_kernel, in any order.
+struct KeptImages {
+  Index* images;  ///< null: there is no filter
+  Index* count;
+};
+
+/// The front of a plan and the images' bits, as an argument of filter_kernel and front_kernel.
 struct FrontView {
   FrontLayer steps[kMostFrontLayers];
-  FilterView filter;
+  FilterView filter;  ///< unused where there is none
+  KeptImages kept;
   Index until;    ///< layers
   Index outputs;  ///< of the last one
   Index words_per_class;
@@ -93,10 +99,7 @@ struct FrontView {
   const float* pair_table;   ///< as in ProgramView
   const float* activations;  ///< of layer 0, by count
   const std::uint32_t* bits;
-  Index bits_pitch;   ///< 32-bit words per image
-  Index own_batches;  ///< of each block, of large_batch images each; the other images come in batches of small_batch
-  Index large_batch;
-  Index small_batch;
+  Index bits_pitch;  ///< 32-bit words per image
 };
 
 /// The tail of a plan as tail_kernel takes it.

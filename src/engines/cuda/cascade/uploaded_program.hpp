@@ -35,7 +35,8 @@ class UploadedProgram {
     if (front) {
       front_view = view_of(*front, plan, view);
       put(activations_, front->activations, front_view.activations);
-      if (const auto filter = find_filter(*front, from, plan)) front_view.filter = view_of(*filter);
+      filter = find_filter(*front, from, plan);
+      if (filter) front_view.filter = view_of(*filter);
     }
     const std::optional<Tail> tail = find_tail(from, plan, front ? front->layers : second_launch_layer(from));
     if (tail) {
@@ -49,7 +50,8 @@ class UploadedProgram {
   ProgramView view;
   CountingArgs counting;
   std::optional<Front> front;
-  FrontView front_view{};  ///< the engine fills in the bits
+  std::optional<FrontFilter> filter;
+  FrontView front_view{};  ///< the engine fills in the bits and the images kept
   std::optional<TailView> tail_view;
 
  private:

@@ -65,6 +65,25 @@ __device__ inline unsigned long long add_acq_rel(unsigned long long* to, unsigne
   return before;
 }
 
+/// Reads 4, 8 or 16 bytes that nobody reads again.
+template <class T>
+__device__ T read_once(const T* from) {
+  if constexpr (sizeof(T) == 16)
+    return std::bit_cast<T>(__ldcs(reinterpret_cast<const uint4*>(from)));
+  else if constexpr (sizeof(T) == 8)
+    return std::bit_cast<T>(__ldcs(reinterpret_cast<const uint2*>(from)));
+  else
+    return std::bit_cast<T>(__ldcs(reinterpret_cast<const unsigned*>(from)));
+}
+
+/// Byte `k` of two words as the halves of one; both are below 128. `k` is known when the kernel is compiled.
+__device__ inline std::uint32_t bytes_as_halves(std::uint32_t low, std::uint32_t high, Index k) {
+  constexpr Index kSign = 0x8080;  // of a byte in eight bits: 0
+  std::uint32_t halves = 0;
+  asm("prmt.b32 %0, %1, %2, %3;" : "=r"(halves) : "r"(low), "r"(high), "r"(kSign + 0x4400 + 0x1111 * k));
+  return halves;
+}
+
 /// Spins for about `cycles` clock cycles.
 __device__ inline void delay(Index cycles) {
   const auto begin = clock();

@@ -6,7 +6,9 @@
 #include <bit>
 #include <initializer_list>
 
+#include "engines/cuda/cascade/front_share.hpp"
 #include "engines/cuda/cascade/setup.hpp"
+#include "support/matrix_builder.hpp"
 
 namespace spdnn::cuda::cascade {
 namespace {
@@ -70,6 +72,30 @@ TEST(CascadeSetup, ACountingBlockTakesAsManyImagesAsLetEightBlocksRun) {
   EXPECT_EQ(tile_of(1024, 8, kBlockOfH200), 2U);
   EXPECT_EQ(tile_of(1024, 2048, kBlockOfH200), 1U);  // more than 27 KiB
   EXPECT_EQ(tile_of(1024, 2048, 48 * kKiB), 0U);
+}
+
+TEST(CascadeSetup, AFrontDealsOutAllImagesOfFewRounds) {
+  for (const Index images : {1U, 47U, 48U, 49U, 5285U, 100000U}) {
+    const FrontShare share = divide_images(images, 132, 24, 16);
+    EXPECT_GE(std::size_t{share.own_batches} * 132 * share.large_batch, images);
+    EXPECT_LE(share.large_batch, 16U);
+  }
+  EXPECT_EQ(divide_images(5285, 132, 24, 16).large_batch, 2U);
+  const FrontShare share = divide_images(1'000'000, 132, 24, 16);
+  EXPECT_EQ(share.large_batch, 16U);
+  EXPECT_EQ(share.small_batch, 8U);
+  EXPECT_LE(std::size_t{share.own_batches} * 132 * 16, 500'000U);
+  EXPECT_EQ(divide_images(1000, 2, 3, 1).small_batch, 1U);
+}
+
+TEST(CascadeSetup, ASampleOfImagesTellsHowManyPixelsAreLit) {
+  MatrixBuilder lit(100);
+  for (Index image = 0; image < 1000; ++image) {
+    for (Index k = 0; k < 30; ++k) lit.add(k + image % 70);
+    lit.end_row();
+  }
+  EXPECT_EQ(lit_share(ImageSet{lit.uniform()}.to_bits()), 0.3);
+  EXPECT_EQ(lit_share(BitMatrix{}), 0.0);
 }
 
 TEST(CascadeSetup, TheFirstLaunchRunsSixLayersAndAlternatingOnes) {

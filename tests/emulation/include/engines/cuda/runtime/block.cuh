@@ -34,6 +34,13 @@ T read_past_l1(const T* from) {
   return *from;
 }
 inline unsigned long long add_acq_rel(unsigned long long* to, unsigned long long value) { return atomicAdd(to, value); }
+template <class T>
+T read_once(const T* from) {
+  return *from;
+}
+inline std::uint32_t bytes_as_halves(std::uint32_t low, std::uint32_t high, Index k) {
+  return (low >> (8 * k) & 0xffU) | (high >> (8 * k) & 0xffU) << 16U;
+}
 inline void delay(Index) { emulation::pause(); }
 template <int kBytes>
 void async_copy(void* shared, const void* global) {
