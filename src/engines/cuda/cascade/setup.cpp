@@ -110,13 +110,14 @@ FilterView view_of(const FrontFilter& filter) {
 }
 
 double lit_share(const BitMatrix& images) {
-  constexpr Index kSampled = 256;
-  const Index step = images.rows / kSampled + 1;
+  constexpr std::uint64_t kScattered = 0x9e3779b1;  // images may be sorted, or recur with a period
+  const Index sampled = std::min(images.rows, Index{256});
   std::int64_t lit = 0;
-  std::int64_t pixels = 0;
-  for (Index i = 0; i < images.rows; i += step, pixels += images.cols)
-    for (std::size_t k = 0; k < images.words_per_row(); ++k) lit += std::popcount(images.row(i)[k]);
-  return pixels > 0 ? static_cast<double>(lit) / static_cast<double>(pixels) : 0;
+  for (Index i = 0; i < sampled; ++i) {
+    const std::uint64_t* row = images.row(static_cast<Index>(i * kScattered % images.rows));
+    for (std::size_t k = 0; k < images.words_per_row(); ++k) lit += std::popcount(row[k]);
+  }
+  return lit == 0 ? 0 : static_cast<double>(lit) / (static_cast<double>(sampled) * images.cols);
 }
 
 Index second_launch_layer(const CascadeProgram& program) {
