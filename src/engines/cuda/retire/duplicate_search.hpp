@@ -11,6 +11,7 @@ struct alignas(16) Duplicate {
   Index image;         ///< kNoImage: none
   Index duplicate_of;  ///< the image that it is equal to
   Index layer;         ///< the first layer that does not compute it
+  Index rest = 0;      ///< of 16 bytes, which one store writes
 };
 inline constexpr Index kNoImage = 0xffffffff;
 
