@@ -4,27 +4,15 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "report/checks.hpp"
 #include "report/json_fields.hpp"
+#include "report/line_parts.hpp"
+#include "report/model_line.hpp"
 
 namespace spdnn {
 
 namespace {
-
-LineOrigin origin_of(const JsonFields& line) {
-  return {
-      .host = line.optional_text({"machine", "host"}),
-      .cpu = line.text({"machine", "cpu"}),
-      .device = line.optional_text({"machine", "device"}),
-      .driver = line.optional_text({"machine", "driver"}),
-      .cuda = line.optional_text({"machine", "cuda"}),
-      .threads = std::uint64_t{1} * line.positive({"machine", "threads"}) * line.positive_or({"machine", "ranks"}, 1),
-      .version = line.text({"build", "version"}),
-      .commit = line.text({"build", "commit"}),
-      .dirty = line.truth({"build", "dirty"})};
-}
 
 void read_neurons(const JsonFields& line, RunLine& run) {
   constexpr std::size_t kShown = 6;
@@ -68,14 +56,6 @@ void read_phases(const JsonFields& line, RunLine& run) {
   run.infer = line.spread({"seconds", "infer"});
   if (run.infer.min < 0) line.fail({"seconds", "infer"}, "expected no negative numbers");
   run.total = line.number({"seconds", "total"});
-}
-
-/// Checks a stated rate against the one computed from the line's numbers: a difference is an error.
-void check_rate(const JsonFields& line, const char* name, double done, double seconds, const char* what = "edges") {
-  constexpr double kTolerance = 1e-6;
-  const double rate = line.number({name});
-  if (seconds <= 0 || std::abs(rate * seconds - done) > kTolerance * done)
-    line.fail({name}, fmt::format("expected {:.6g} {} / {} s", done, what, seconds));
 }
 
 double phase_or_0(const JsonFields& line, const char* name) {
@@ -127,13 +107,6 @@ std::optional<LineDeviceState> device_state_of(const JsonFields& line) {
                          .temperature_c = line.optional_spread({"device_state", "temperature_c"}),
                          .power_w = line.optional_spread({"device_state", "power_w"}),
                          .joules_per_trial = line.optional_number({"device_state", "joules_per_trial"})};
-}
-
-std::string status_of(const JsonFields& line) {
-  std::string status = line.text({"verdict", "status"});
-  if (status != "PASSED" && status != "FAILED" && status != "UNVERIFIED")
-    line.fail({"verdict", "status"}, "expected PASSED, FAILED or UNVERIFIED");
-  return status;
 }
 
 void read_verdict(const JsonFields& line, RunLine& run) {
@@ -209,65 +182,6 @@ LayerLine layer_of(const JsonFields& line) {
           .bytes = above_zero(line, {"bytes"}),
           .ceiling = above_zero(line, {"ceiling_bytes_per_second"}),
           .origin = origin_of(line)};
-}
-
-std::vector<ProfiledNode> profile_of(const JsonFields& line) {
-  std::vector<ProfiledNode> nodes;
-  const OrderedJson* const profile = line.find({"profile"});
-  if (profile == nullptr || profile->is_null()) return nodes;
-  if (!profile->is_array()) line.fail({"profile"}, "expected null or a list of nodes");
-  for (const OrderedJson& node : *profile) {
-    const auto text = [&](const char* name) {
-      if (!node.is_object() || !node.contains(name) || !node[name].is_string())
-        line.fail({"profile"}, "expected nodes with name, operation and seconds");
-      return JsonFields::printable(node[name].get<std::string>());
-    };
-    const auto seconds = node.is_object() ? node.find("seconds") : node.end();
-    if (seconds == node.end() || !JsonFields::is_amount(*seconds))
-      line.fail({"profile"}, "expected nodes with name, operation and seconds");
-    nodes.push_back({text("name"), text("operation"), seconds->get<double>()});
-  }
-  return nodes;
-}
-
-/// The number of compared images, if not all were compared: without logits for all, and without a required accuracy.
-std::optional<std::uint64_t> sample_of(const JsonFields& line, std::uint64_t images) {
-  const OrderedJson* const wanted = line.find({"accuracy", "at_least"});
-  if (wanted != nullptr && !wanted->is_null()) return std::nullopt;
-  std::optional<std::uint64_t> compared;
-  for (const char* const check : {"expected", "reference"})
-    if (line.find({check, "images"}) != nullptr)
-      compared = std::max(compared.value_or(0), std::uint64_t{line.count({check, "images"})});
-  return compared && *compared < images ? compared : std::nullopt;
-}
-
-ModelLine model_of(const JsonFields& line) {
-  ModelLine model{.model = line.text({"model", "file"}),
-                  .variant = line.text({"variant"}),
-                  .precision = line.text({"precision"}),
-                  .status = status_of(line),
-                  .images = line.count({"images"}),
-                  .batch = line.count({"batch"}),
-                  .weights = line.count({"model", "weights"}),
-                  .nonzeros = line.count({"model", "nonzeros"}),
-                  .infer = line.spread({"seconds", "infer"}),
-                  .images_per_second = line.number({"images_per_second"}),
-                  .dense = line.number({"flops", "dense"}),
-                  .sparse = line.number({"flops", "sparse"}),
-                  .origin = origin_of(line)};
-  if (model.nonzeros > model.weights) line.fail({"model", "nonzeros"}, "expected no more than weights");
-  check_rate(line, "images_per_second", static_cast<double>(model.images), model.infer.median, "images");
-  if (line.find({"accuracy", "top_1"}) != nullptr) model.accuracy = line.number({"accuracy", "top_1"});
-  for (const char* const check : {"expected", "reference"}) {
-    if (line.find({check, "largest_ratio"}) == nullptr) continue;
-    const std::optional<double> ratio = line.optional_number({check, "largest_ratio"});
-    if (ratio) model.largest_ratio = std::max(model.largest_ratio.value_or(0), *ratio);
-  }
-  model.sample = sample_of(line, model.images);
-  // Earlier versions called the whole run right if a sample of its images was.
-  if (model.sample && model.status == "PASSED") model.status = "UNVERIFIED";
-  model.profile = profile_of(line);
-  return model;
 }
 
 }  // namespace

@@ -1,0 +1,72 @@
+#include "report/model_line.hpp"
+
+#include <algorithm>
+
+#include "report/line_parts.hpp"
+
+namespace spdnn {
+
+namespace {
+
+std::vector<ProfiledNode> profile_of(const JsonFields& line) {
+  std::vector<ProfiledNode> nodes;
+  const OrderedJson* const profile = line.find({"profile"});
+  if (profile == nullptr || profile->is_null()) return nodes;
+  if (!profile->is_array()) line.fail({"profile"}, "expected null or a list of nodes");
+  for (const OrderedJson& node : *profile) {
+    const auto text = [&](const char* name) {
+      if (!node.is_object() || !node.contains(name) || !node[name].is_string())
+        line.fail({"profile"}, "expected nodes with name, operation and seconds");
+      return JsonFields::printable(node[name].get<std::string>());
+    };
+    const auto seconds = node.is_object() ? node.find("seconds") : node.end();
+    if (seconds == node.end() || !JsonFields::is_amount(*seconds))
+      line.fail({"profile"}, "expected nodes with name, operation and seconds");
+    nodes.push_back({text("name"), text("operation"), seconds->get<double>()});
+  }
+  return nodes;
+}
+
+/// The number of compared images, if not all were compared: without logits for all, and without a required accuracy.
+std::optional<std::uint64_t> sample_of(const JsonFields& line, std::uint64_t images) {
+  const OrderedJson* const wanted = line.find({"accuracy", "at_least"});
+  if (wanted != nullptr && !wanted->is_null()) return std::nullopt;
+  std::optional<std::uint64_t> compared;
+  for (const char* const check : {"expected", "reference"})
+    if (line.find({check, "images"}) != nullptr)
+      compared = std::max(compared.value_or(0), std::uint64_t{line.count({check, "images"})});
+  return compared && *compared < images ? compared : std::nullopt;
+}
+
+}  // namespace
+
+ModelLine model_of(const JsonFields& line) {
+  ModelLine model{.model = line.text({"model", "file"}),
+                  .variant = line.text({"variant"}),
+                  .precision = line.text({"precision"}),
+                  .status = status_of(line),
+                  .images = line.count({"images"}),
+                  .batch = line.count({"batch"}),
+                  .weights = line.count({"model", "weights"}),
+                  .nonzeros = line.count({"model", "nonzeros"}),
+                  .infer = line.spread({"seconds", "infer"}),
+                  .images_per_second = line.number({"images_per_second"}),
+                  .dense = line.number({"flops", "dense"}),
+                  .sparse = line.number({"flops", "sparse"}),
+                  .origin = origin_of(line)};
+  if (model.nonzeros > model.weights) line.fail({"model", "nonzeros"}, "expected no more than weights");
+  check_rate(line, "images_per_second", static_cast<double>(model.images), model.infer.median, "images");
+  if (line.find({"accuracy", "top_1"}) != nullptr) model.accuracy = line.number({"accuracy", "top_1"});
+  for (const char* const check : {"expected", "reference"}) {
+    if (line.find({check, "largest_ratio"}) == nullptr) continue;
+    const std::optional<double> ratio = line.optional_number({check, "largest_ratio"});
+    if (ratio) model.largest_ratio = std::max(model.largest_ratio.value_or(0), *ratio);
+  }
+  model.sample = sample_of(line, model.images);
+  // Earlier versions called the whole run right if a sample of its images was.
+  if (model.sample && model.status == "PASSED") model.status = "UNVERIFIED";
+  model.profile = profile_of(line);
+  return model;
+}
+
+}  // namespace spdnn
