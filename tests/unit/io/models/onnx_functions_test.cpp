@@ -125,6 +125,29 @@ TEST(OnnxFunctions, ConstantsAreComparedAndChosen) {
   expect_part(refusal(unknown), "node 'y' (Equal): input 1 'x': it depends on the inputs of the model");
 }
 
+/// What PyTorch exports for `token.expand(x.shape[0], -1)`: where the wanted length is -1, the own length 1.
+TEST(OnnxFunctions, TheNumberOfImagesIsComparedWithNumbersBelowOne) {
+  const auto file_with = [](std::int64_t compared) {
+    File file;
+    file.input("x", {-1, 3}).output("y").integers("zero", {0}).integers("own", {1, 3});
+    file.integers("three", {3}).integers("compared", {compared}).floats("token", {1, 3}, {10, 20, 30});
+    file.node("Shape", {"x"}, "shape");
+    file.node("Gather", {"shape", "zero"}, "images");
+    set(*file.graph().mutable_node(1), "axis", std::int64_t{0});
+    file.node("Concat", {"images", "compared"}, "wanted");
+    set(*file.graph().mutable_node(2), "axis", std::int64_t{0});
+    file.node("Equal", {"wanted", "compared"}, "same");
+    file.node("Where", {"same", "own", "wanted"}, "lengths");
+    file.node("Add", {"x", "token"}, "sum");
+    file.node("Expand", {"sum", "lengths"}, "y");
+    return file;
+  };
+  expect_near(of_row(file_with(-1), {1, 2, 3}), {11, 22, 33});
+  const char* const depends = "node 'same' (Equal): its result depends on the number of images";
+  expect_part(refusal(file_with(1)), depends);
+  expect_part(refusal(file_with(3)), depends);
+}
+
 TEST(OnnxReductions, ByHand) {
   const auto expect = [](const std::string& op, const Numbers& y, int opset = 17) {
     SCOPED_TRACE(op);

@@ -44,14 +44,18 @@ void read_elementwise(NodeReader& node, Elementwise::Kind kind) {
 
 }  // namespace
 
-Constant combined_constants(NodeReader& node, Elementwise::Kind kind, const Constant& a, const Constant& b) {
+Shape shape_of_both(NodeReader& node, const Constant& a, const Constant& b) {
   if (a.integers() != b.integers()) node.fail("one input has integers, the other floating-point numbers");
   const auto shape = broadcast(a.shape, b.shape);
   const std::optional<Offset> count = shape ? elements(*shape) : std::nullopt;
   if (!count || *count > std::numeric_limits<std::size_t>::max() / 16)
     node.fail(fmt::format("the shapes {} and {} are not compatible", shape_text(a.shape), shape_text(b.shape)));
   node.graph().budget().take(*count * 2 * sizeof(std::int64_t));
-  auto result = combined(kind, a, b, *shape);
+  return *shape;
+}
+
+Constant combined_constants(NodeReader& node, Elementwise::Kind kind, const Constant& a, const Constant& b) {
+  auto result = combined(kind, a, b, shape_of_both(node, a, b));
   if (!result) node.fail("integers cannot be computed: overflow, division by 0, or dependence on the number of images");
   return *std::move(result);
 }

@@ -14,6 +14,9 @@ ValueId number(NodeReader& node, float value);
 ValueId combined(NodeReader& node, Elementwise::Kind kind, ValueId a, ValueId b);
 /// The same with one number.
 ValueId combined_with(NodeReader& node, Elementwise::Kind kind, ValueId a, float b);
+/// The broadcast shape of two constants of one type, whose result is taken from the budget. DataError if they do not
+/// fit.
+Shape shape_of_both(NodeReader& node, const Constant& a, const Constant& b);
 /// Of constants of one type. DataError if the shapes do not fit, or integers cannot be computed.
 Constant combined_constants(NodeReader& node, Elementwise::Kind kind, const Constant& a, const Constant& b);
 

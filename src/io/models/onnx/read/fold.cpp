@@ -63,7 +63,7 @@ std::optional<std::int64_t> integer_of(Elementwise::Kind kind, std::int64_t a, s
   if (a == kImages || b == kImages) {
     const bool first = a == kImages;
     const std::int64_t other = first ? b : a;
-    if (kind == Elementwise::Kind::multiply && other == 1) return kImages;
+    if (kind == Elementwise::Kind::multiply && (other == 0 || other == 1)) return other == 0 ? 0 : kImages;
     if (kind == Elementwise::Kind::add && other == 0) return kImages;
     if (first && kind == Elementwise::Kind::subtract && other == 0) return kImages;
     if (first && kind == Elementwise::Kind::divide && other == 1) return kImages;
@@ -123,6 +123,18 @@ float number_of(Elementwise::Kind kind, float a, float b) {
       break;
   }
   return a / b;
+}
+
+bool holds(Relation relation, auto a, auto b) {
+  if (relation == Relation::equal) return a == b;
+  return relation == Relation::greater ? a > b : a < b;
+}
+
+std::optional<bool> related(Relation relation, std::int64_t a, std::int64_t b) {
+  if (a == kImages && b < 1) a = 1;  // all numbers of images are in the same relation to b
+  if (b == kImages && a < 1) b = 1;
+  if (a != b && (a == kImages || b == kImages)) return std::nullopt;
+  return holds(relation, a, b);
 }
 
 }  // namespace
@@ -205,6 +217,19 @@ std::optional<Constant> combined(Elementwise::Kind kind, const Constant& a, cons
   });
   if (!sound) return std::nullopt;
   return Constant{shape, Array<std::int64_t>(std::move(numbers))};
+}
+
+std::optional<Constant> related(Relation relation, const Constant& a, const Constant& b, const Shape& shape) {
+  std::vector<std::int64_t> truths;
+  bool known = true;
+  for_pairs(a.shape, b.shape, shape, [&](std::size_t i, std::size_t j) {
+    const std::optional<bool> truth =
+        a.integers() ? related(relation, a.ints()[i], b.ints()[j]) : holds(relation, a.floats()[i], b.floats()[j]);
+    known = known && truth.has_value();
+    truths.push_back(truth.value_or(false) ? 1 : 0);
+  });
+  if (!known) return std::nullopt;
+  return Constant{shape, Array<std::int64_t>(std::move(truths))};
 }
 
 }  // namespace spdnn::onnx_reader

@@ -25,4 +25,9 @@ std::optional<Shape> broadcast(const Shape& a, const Shape& b);
 /// batch size is used in arithmetic.
 std::optional<Constant> combined(Elementwise::Kind kind, const Constant& a, const Constant& b, const Shape& shape);
 
+enum class Relation { equal, greater, less };
+/// 1 where the relation holds between two constants of one type, and 0 elsewhere. Empty if that depends on the batch
+/// size, which is at least 1.
+std::optional<Constant> related(Relation relation, const Constant& a, const Constant& b, const Shape& shape);
+
 }  // namespace spdnn::onnx_reader

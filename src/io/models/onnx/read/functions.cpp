@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "io/models/onnx/read/combined.hpp"
+#include "io/models/onnx/read/fold.hpp"
 #include "io/models/onnx/read/operators.hpp"
 
 namespace spdnn::onnx_reader {
@@ -52,13 +53,12 @@ void read_extreme(NodeReader& node, Both kind) {
 }
 
 /// 1 where the relation holds between constants, and 0 elsewhere.
-template <class Relation>
-void read_relation(NodeReader& node, Relation holds) {
-  const Constant difference = combined_constants(node, Both::subtract, node.constant(0), node.constant(1));
-  std::vector<std::int64_t> truths(difference.size());
-  for (std::size_t i = 0; i < truths.size(); ++i)
-    truths[i] = difference.integers() ? holds(difference.ints()[i]) : holds(difference.floats()[i]);
-  node.set_output(Constant{difference.shape, Array<std::int64_t>(std::move(truths))});
+void read_relation(NodeReader& node, Relation relation) {
+  const Constant& a = node.constant(0);
+  const Constant& b = node.constant(1);
+  auto truths = related(relation, a, b, shape_of_both(node, a, b));
+  if (!truths) node.fail("its result depends on the number of images; give the batch a fixed size");
+  node.set_output(*std::move(truths));
 }
 
 /// A condition as numbers: 1 where it holds, or where it does not.
@@ -167,15 +167,9 @@ void read_mean(NodeReader& node) {
   node.set_output(combined_with(node, Both::divide, folded(node, Both::add), static_cast<float>(node.inputs())));
 }
 
-void read_equal(NodeReader& node) {
-  read_relation(node, [](auto difference) { return difference == 0; });
-}
-void read_greater(NodeReader& node) {
-  read_relation(node, [](auto difference) { return difference > 0; });
-}
-void read_less(NodeReader& node) {
-  read_relation(node, [](auto difference) { return difference < 0; });
-}
+void read_equal(NodeReader& node) { read_relation(node, Relation::equal); }
+void read_greater(NodeReader& node) { read_relation(node, Relation::greater); }
+void read_less(NodeReader& node) { read_relation(node, Relation::less); }
 
 void read_where(NodeReader& node) {
   if (all_constant(node) && node.constant(1).integers()) {
