@@ -15,6 +15,7 @@ $(FUZZ_OUT)/%.o: %.cpp | build/.deps-FUZZ
 	@$(FUZZ_CXX) $(INCLUDES) -Itests -MMD -MP $(FUZZ_FLAGS) $(call ISA_FLAGS,$<) -fsanitize=fuzzer-no-link -c $< -o $@
 $(FUZZ_OUT)/src/core/system/build_info.o: $(OUT)/generated/build_values.hpp
 $(FUZZ_OUT)/src/report/render/html/assets.o: $(PAGE_LITERALS)
+$(FUZZ_OUT)/src/bench/onnxruntime.o: $(PEER_LITERALS)
 $(FUZZ_OUT)/onnx.pb.o: $(ONNX_CODE)
 	@mkdir -p $(@D)
 	@echo 'CXX  $< (fuzzing)'

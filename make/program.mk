@@ -148,7 +148,12 @@ $(call objects,$(TFLITE_READERS)): | $(TFLITE_CODE)
 PAGE_FILES    := $(addprefix src/report/render/html/,page.css page.js tables.js chart_licence.txt)
 PAGE_LITERALS := $(PAGE_FILES:src/report/render/html/%=$(OUT)/generated/%.literal) $(OUT)/generated/chart.js.literal
 $(OUT)/src/report/render/html/assets.o: $(PAGE_LITERALS)
-$(PAGE_LITERALS): $(OUT)/generated/%.literal: | build/.deps-BUILD
+# The scripts by which node and Python run onnxruntime (src/bench), likewise.
+PEER_FILES    := src/bench/onnxruntime.js src/bench/onnxruntime.py
+PEER_LITERALS := $(PEER_FILES:src/bench/%=$(OUT)/generated/%.literal)
+$(PEER_LITERALS): $(OUT)/generated/%.literal: src/bench/%
+$(call objects,src/bench/onnxruntime.cpp): $(PEER_LITERALS)
+$(PAGE_LITERALS) $(PEER_LITERALS): $(OUT)/generated/%.literal: | build/.deps-BUILD
 	@mkdir -p $(@D)
 	@{ printf 'R"literal('; cat $<; printf ')literal"\n'; } >$@
 $(PAGE_FILES:src/report/render/html/%=$(OUT)/generated/%.literal): $(OUT)/generated/%.literal: src/report/render/html/%

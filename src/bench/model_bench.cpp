@@ -5,22 +5,24 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <filesystem>
 #include <fstream>
 #include <numeric>
 #include <thread>
 
+#include "bench/onnxruntime.hpp"
+#include "bench/run_folder.hpp"
 #include "data/model_families.hpp"
 #include "inference/device/machine.hpp"
+#include "io/arrays/npy.hpp"
+#include "report/phases.hpp"
 #include "spdnn/error.hpp"
+#include "spdnn/files.hpp"
 #include "spdnn/model_inference.hpp"
 
 namespace spdnn::bench {
 
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
 /// 0 if the system does not say.
 double machine_load() {
@@ -47,7 +49,8 @@ std::vector<NodeSeconds> layer_times(const Model& model, const ModelBench& bench
   spec.profile = true;
   spec.warm_up = 1;
   constexpr double kMostRuns = 100;
-  const double runs = bench.runs ? *bench.runs : std::floor(bench.seconds / std::max(seconds_of_run, 1e-9));
+  const RunLimits& limits = bench.limits;
+  const double runs = limits.runs ? *limits.runs : std::floor(limits.seconds / std::max(seconds_of_run, 1e-9));
   spec.trials = static_cast<int>(std::clamp(runs, 1.0, kMostRuns));
   ModelInference inference(spec);
   inference.load(model, images);
@@ -61,17 +64,98 @@ double sum_of(const std::vector<NodeSeconds>& layers) {
                          [](double sum, const NodeSeconds& node) { return sum + node.seconds; });
 }
 
-std::string name_of(const ModelTiming& timing) {
-  return fmt::format("batch {}, {} threads", timing.batch, timing.threads);
+Side side_of(const ModelSession& session, const Tensor& images) {
+  return [&](Index runs) {
+    std::vector<double> seconds(runs);
+    for (double& one : seconds) {
+      const auto begin = std::chrono::steady_clock::now();
+      session.run(images);
+      one = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    }
+    return seconds;
+  };
+}
+
+/// Compares all outputs, by their order: formats may name them differently.
+void compare(const std::vector<Tensor>& found, const std::vector<NamedTensor>& expected, PeerTiming& with) {
+  if (found.size() != expected.size())
+    throw DataError(fmt::format("onnxruntime has {} outputs, expected {}", expected.size(), found.size()));
+  double worst = -1;
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    const Tensor& theirs = expected[i].tensor;
+    if (found[i].shape != theirs.shape)
+      throw DataError(fmt::format("onnxruntime: the output '{}' is {}, expected {}", expected[i].name,
+                                  shape_text(theirs.shape), shape_text(found[i].shape)));
+    double difference = 0;
+    double largest = 0;
+    for (std::size_t k = 0; k < theirs.values.size(); ++k) {
+      const double apart = std::abs(double{found[i].values[k]} - theirs.values[k]);
+      difference = std::isnan(apart) ? INFINITY : std::max(difference, apart);
+      largest = std::max(largest, std::abs(double{theirs.values[k]}));
+    }
+    const double relative = difference == 0 ? 0 : difference / largest;
+    if (relative <= worst) continue;
+    worst = relative;
+    with.largest_difference = difference;
+    with.largest_expected = largest;
+  }
+}
+
+/// The files that onnxruntime reads, and the process.
+class Peer {
+ public:
+  Peer(const Model& model, const ModelBench& bench, const Tensor& images, int threads)
+      : folder_(std::filesystem::temp_directory_path(), "bench"), runtime_(threads, folder_.messages()) {
+    std::filesystem::path file = std::filesystem::absolute(bench.path);
+    const bool written = file.extension() != ".onnx";
+    if (written) write_model(file = folder_.file("model.onnx"), model);
+    const std::filesystem::path input = folder_.file("input.npy");
+    write_npy(input, images);
+    runtime_.load(file, input);
+    timing_.version = runtime_.version();
+    timing_.host = runtime_.host();
+    timing_.written = written;
+  }
+  Side side() {
+    return [this](Index runs) { return runtime_.times(runs); };
+  }
+  PeerTiming timing(const ModelSession& session, const Tensor& images) {
+    compare(session.run(images).outputs, runtime_.outputs(), timing_);
+    return timing_;
+  }
+
+ private:
+  RunFolder folder_;
+  OnnxRuntime runtime_;
+  PeerTiming timing_;
+};
+
+std::string table_line(const std::string& name, const ModelTiming& timing, const TimedRuns& times,
+                       const std::string& load) {
+  return fmt::format("{:<20} {:>6} {:>8} {:>7} {:>10.3f} {:>10.3f} {:>10.3f} {:>12.1f} {:>6}\n", name, timing.batch,
+                     timing.threads, times.seconds.size(), times.median() * 1e3, times.quantile(0.9) * 1e3,
+                     times.quantile(0.99) * 1e3, timing.batch / times.median(), load);
+}
+
+nlohmann::ordered_json peer_json(const PeerTiming& with, Index batch) {
+  nlohmann::ordered_json json{{"name", "onnxruntime"},
+                              {"version", with.version},
+                              {"host", with.host},
+                              {"file", with.written ? "written" : "given"}};
+  json.update(with.times.json(batch));
+  json["turns"] = with.turns;
+  json["ratio"] = {{"min", with.ratio.min}, {"median", with.ratio.median}, {"max", with.ratio.max}};
+  json["outputs"] = {
+      {"largest_difference", std::isfinite(with.largest_difference) ? nlohmann::ordered_json(with.largest_difference)
+                                                                    : nlohmann::ordered_json()},
+      {"largest_expected", with.largest_expected},
+      {"agree", with.agrees()}};
+  return json;
 }
 
 }  // namespace
 
-double ModelTiming::quantile(double share) const {
-  const auto count = static_cast<double>(seconds.size());
-  const auto at = static_cast<std::size_t>(std::max(std::ceil(share * count) - 1, 0.0));
-  return seconds[at];
-}
+bool PeerTiming::agrees() const { return largest_difference <= OutputCheck::kTolerance * largest_expected; }
 
 ModelTiming time_model(const Model& model, const ModelBench& bench, Index batch, int threads) {
   const Tensor images = generate_tensor(input_shape(model, batch), 1);
@@ -79,32 +163,40 @@ ModelTiming time_model(const Model& model, const ModelBench& bench, Index batch,
   settings.batch = batch;
   settings.threads = threads;
   const ModelSession session(model, settings, bench.rewrites);
-  ModelTiming timing{session.variant(), session.precision(), batch, session.threads(), {}, {}, machine_load()};
-  const auto run = [&] {
-    const Clock::time_point begin = Clock::now();
-    session.run(images);
-    return since(begin);
-  };
-  const Clock::time_point warm = Clock::now();
-  do run();
-  while (since(warm) < bench.warm_up);
-  const Clock::time_point begin = Clock::now();
-  do timing.seconds.push_back(run());
-  while (bench.runs ? timing.seconds.size() < *bench.runs : since(begin) < bench.seconds);
-  std::sort(timing.seconds.begin(), timing.seconds.end());
-  if (bench.layers) timing.layers = layer_times(model, bench, settings, images, timing.quantile(0.5));
+  ModelTiming timing{session.variant(), session.precision(), batch, session.threads(), {}, {}, machine_load(), {}};
+  std::vector<Side> sides{side_of(session, images)};
+  std::optional<Peer> peer;
+  if (bench.with_onnxruntime) {
+    peer.emplace(model, bench, images, session.threads());
+    timing.with = peer->timing(session, images);
+    sides.push_back(peer->side());
+  }
+  InTurns found = time_in_turns(sides, bench.limits);
+  timing.times = std::move(found.sides[0]);
+  if (peer) {
+    timing.with->times = std::move(found.sides[1]);
+    timing.with->turns = found.turns;
+    timing.with->ratio = *found.ratio;
+  }
+  if (bench.layers) timing.layers = layer_times(model, bench, settings, images, timing.times.median());
   return timing;
 }
 
 std::string timing_titles() {
-  return fmt::format("{:<16} {:>6} {:>8} {:>7} {:>10} {:>10} {:>10} {:>12} {:>6}\n", "variant", "batch", "threads",
+  return fmt::format("{:<20} {:>6} {:>8} {:>7} {:>10} {:>10} {:>10} {:>12} {:>6}\n", "variant", "batch", "threads",
                      "runs", "p50 ms", "p90 ms", "p99 ms", "images/s", "load");
 }
 
 std::string timing_text(const ModelTiming& timing) {
-  return fmt::format("{:<16} {:>6} {:>8} {:>7} {:>10.3f} {:>10.3f} {:>10.3f} {:>12.1f} {:>6.2f}\n", timing.variant,
-                     timing.batch, timing.threads, timing.seconds.size(), timing.quantile(0.5) * 1e3,
-                     timing.quantile(0.9) * 1e3, timing.quantile(0.99) * 1e3, timing.images_per_second(), timing.load);
+  std::string text = table_line(timing.variant, timing, timing.times, fmt::format("{:.2f}", timing.load));
+  if (!timing.with) return text;
+  const PeerTiming& with = *timing.with;
+  text += table_line("onnxruntime " + with.version, timing, with.times, "");
+  text += fmt::format(
+      "  time of {} / onnxruntime: {:.3f} ({:.3f} to {:.3f} in {} turns); outputs {}: {:.3g} apart, up to {:.3g}\n",
+      timing.variant, with.ratio.median, with.ratio.min, with.ratio.max, with.turns, with.agrees() ? "agree" : "DIFFER",
+      with.largest_difference, with.largest_expected);
+  return text;
 }
 
 std::string layers_text(const ModelTiming& timing) {
@@ -123,66 +215,18 @@ nlohmann::ordered_json timing_json(const ModelBench& bench, const ModelTiming& t
     layers.push_back({{"name", node.name}, {"operation", node.operation}, {"seconds", node.seconds}});
   nlohmann::ordered_json machine = machine_json(this_machine(Device::cpu));
   machine["threads"] = timing.threads;
-  machine["load"] = timing.load;
-  return {{"schema", "spdnn-model-bench-1"},
-          {"model", bench.path},
-          {"variant", timing.variant},
-          {"precision", to_string(timing.precision)},
-          {"batch", timing.batch},
-          {"runs", timing.seconds.size()},
-          {"seconds",
-           {{"min", timing.seconds.front()},
-            {"p50", timing.quantile(0.5)},
-            {"p90", timing.quantile(0.9)},
-            {"p99", timing.quantile(0.99)},
-            {"max", timing.seconds.back()}}},
-          {"images_per_second", timing.images_per_second()},
-          {"layers", std::move(layers)},
-          {"machine", machine},
-          {"build", build_json()}};
-}
-
-Document timing_document(const ModelBench& bench, const std::vector<ModelTiming>& timings) {
-  const auto number = [](double value) { return Cell(fmt::format("{:.3f}", value), value); };
-  Document document{
-      "Times of " + bench.path, "Random images of the model's shape, from images in memory to outputs in memory.", {}};
-  Table table{"times",
-              "The times that half, 90 % and 99 % of the runs did not exceed.",
-              {{"variant"},
-               {"batch", "", true},
-               {"threads", "", true},
-               {"runs", "", true},
-               {"p50", "ms", true},
-               {"p90", "ms", true},
-               {"p99", "ms", true},
-               {"rate", "images/s", true},
-               {"load", "", true, "Runnable threads of the machine per processor, before the runs"}},
-              {}};
-  for (const ModelTiming& timing : timings)
-    table.rows.push_back(
-        {{timing.variant, Cell(std::to_string(timing.batch), timing.batch),
-          Cell(std::to_string(timing.threads), timing.threads), Cell(std::to_string(timing.seconds.size())),
-          number(timing.quantile(0.5) * 1e3), number(timing.quantile(0.9) * 1e3), number(timing.quantile(0.99) * 1e3),
-          number(timing.images_per_second()), number(timing.load)}});
-  document.sections.push_back({"times", "Times", {std::move(table)}});
-  Section layers{"layers", "Time by node", {}};
-  for (const ModelTiming& timing : timings) {
-    if (timing.layers.empty()) continue;
-    Chart chart{
-        .id = fmt::format("layers-{}", layers.blocks.size() + 1),
-        .title = name_of(timing),
-        .description = "Time of each node of the model that ran, after the rewrites, for all images of a batch.",
-        .kind = Chart::Kind::bars,
-        .x = {"ms"},
-        .series = {{"time"}}};
-    for (const NodeSeconds& node : timing.layers) {
-      chart.series[0].points.push_back({static_cast<double>(chart.categories.size()), node.seconds * 1e3});
-      chart.categories.push_back(fmt::format("{} ({})", node.name, node.operation));
-    }
-    layers.blocks.emplace_back(std::move(chart));
-  }
-  if (!layers.blocks.empty()) document.sections.push_back(std::move(layers));
-  return document;
+  nlohmann::ordered_json json{{"schema", "spdnn-model-bench-1"},
+                              {"model", bench.path},
+                              {"variant", timing.variant},
+                              {"precision", to_string(timing.precision)},
+                              {"batch", timing.batch}};
+  json.update(timing.times.json(timing.batch));
+  json["load"] = timing.load;
+  json["layers"] = std::move(layers);
+  json["with"] = timing.with ? peer_json(*timing.with, timing.batch) : nlohmann::ordered_json();
+  json["machine"] = std::move(machine);
+  json["build"] = build_json();
+  return json;
 }
 
 }  // namespace spdnn::bench

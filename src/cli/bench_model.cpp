@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <utility>
 
 #include "bench/model_bench.hpp"
@@ -10,10 +11,13 @@
 #include "cli/options.hpp"
 #include "cli/result_files.hpp"
 #include "cli/specification.hpp"
+#include "core/system/exit_code.hpp"
 #include "core/text/json_text.hpp"
+#include "core/text/message.hpp"
 #include "core/threads/parallel.hpp"
 #include "io/models/model_file.hpp"
 #include "report/render/html/html.hpp"
+#include "report/results_document.hpp"
 #include "spdnn/error.hpp"
 
 namespace spdnn::cli {
@@ -34,10 +38,12 @@ bench::ModelBench bench_of(const po::variables_map& values) {
   if (variant != "auto") bench.settings.variant = variant;
   if (const auto precision = text_of(values, "precision")) bench.settings.precision = parse_precision(*precision);
   bench.rewrites = parse_rewrites(values["rewrite"].as<std::string>());
-  bench.warm_up = duration_of(values, "warm-up");
-  bench.seconds = duration_of(values, "seconds");
-  if (const auto runs = text_of(values, "runs")) bench.runs = parse_count("runs", *runs);
+  bench.limits.warm_up = duration_of(values, "warm-up");
+  bench.limits.seconds = duration_of(values, "seconds");
+  if (const auto runs = text_of(values, "runs")) bench.limits.runs = parse_count("runs", *runs);
   bench.layers = values.count("layers") != 0;
+  if (const auto peer = text_of(values, "with"))
+    bench.with_onnxruntime = parse_word<bool>("with", *peer, {{"onnxruntime", true}});
   return bench;
 }
 
@@ -61,7 +67,9 @@ CommandForm bench_model_form() {
       ("seconds", takes("SECONDS", "2"), "begin no run of a measurement after this time")                            //
       ("runs", takes("N"), "number of runs, however long they take")                                                 //
       ("layers", "measure the time of each node as well, in runs of their own")                                      //
-      ("json", takes("FILE"), "write one JSON line per measurement here (-: stdout)")                                //
+      ("with", takes("onnxruntime"),
+       "time this as well, in turns, and compare all outputs; it runs under node or Python")  //
+      ("json", takes("FILE"), "write one JSON line per measurement here (-: stdout)")         //
       ("html", takes("FILE"), "write a page with all times, and bars of the nodes, here (-: stdout)");
   return {.name = "bench model",
           .summary =
@@ -70,7 +78,9 @@ CommandForm bench_model_form() {
           .usage = "spdnn bench model MODEL [OPTIONS]",
           .groups = {group},
           .positional = {"MODEL"},
-          .examples = "  spdnn bench model pruned.onnx --batch 1,8,64 --threads 1,4 --layers\n"};
+          .examples =
+              "  spdnn bench model pruned.onnx --batch 1,8,64 --threads 1,4 --layers\n"
+              "  spdnn bench model pruned.onnx --threads 1 --with onnxruntime\n"};
 }
 
 int bench_model(const Arguments& arguments) {
@@ -90,17 +100,23 @@ int bench_model(const Arguments& arguments) {
     std::fputs(text.c_str(), files.printed());
     std::fflush(files.printed());
   };
-  std::vector<bench::ModelTiming> timings;
   std::string lines;
+  bool right = true;
   print(bench::timing_titles());
   for (const Index batch : batches)
     for (const Index count : threads) {
-      timings.push_back(bench::time_model(model, bench, batch, static_cast<int>(count)));
-      print(bench::timing_text(timings.back()) + bench::layers_text(timings.back()));
-      lines += json_line(bench::timing_json(bench, timings.back()));
+      const bench::ModelTiming timing = bench::time_model(model, bench, batch, static_cast<int>(count));
+      print(bench::timing_text(timing) + bench::layers_text(timing));
+      lines += json_line(bench::timing_json(bench, timing));
+      right = right && timing.right();
     }
-  files.write(lines, [&] { return to_html(bench::timing_document(bench, timings)); });
-  return 0;
+  files.write(lines, [&] {
+    ResultLines read;
+    read_result_lines("times", lines, read);
+    return to_html(results_document(
+        read, {.title = "Times of " + escaped(std::filesystem::path(bench.path).filename().native())}));
+  });
+  return static_cast<int>(right ? ExitCode::done : ExitCode::wrong_results);
 }
 
 }  // namespace spdnn::cli

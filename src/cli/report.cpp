@@ -33,13 +33,13 @@ CommandForm report_form() {
       ("baseline", po::value<std::vector<std::string>>()->value_name("NAME"),                                  //
        "show speed-ups over this variant, or compare with the systems in FILE.csv; one of each may be given")  //
       ("table", takes("ID"),
-       "table to write as csv, by its id or its section's; default: submission, layers or models")  //
-      ("title", takes("TEXT", "spdnn results"), "title of the report")                              //
+       "table to write as csv, by its id or its section's; default: submission, layers, models or model-times")  //
+      ("title", takes("TEXT", "spdnn results"), "title of the report")                                           //
       ("all", "also show results that later builds have replaced");
   return {.name = "report",
           .summary =
               "Makes tables and charts of results. RESULTS are files of JSON lines, written by infer, bench suite, "
-              "bench layers and bench scaling, or directories with files *.jsonl and *.json.",
+              "bench layers, bench model and bench scaling, or directories with files *.jsonl and *.json.",
           .usage = "spdnn report RESULTS... [OPTIONS]",
           .groups = {group},
           .positional = {"RESULTS..."},
@@ -99,7 +99,8 @@ std::string table_of(const po::variables_map& values, const std::string& format)
 /// The default table for these lines.
 std::string default_table(const ResultLines& lines) {
   if (!lines.runs.empty()) return "submission";
-  return lines.layers.empty() ? "models" : "layers";
+  if (!lines.layers.empty()) return "layers";
+  return lines.models.empty() ? "model-times" : "models";
 }
 
 std::string rendered(const Document& document, const std::string& format, const std::string& table) {
@@ -148,8 +149,7 @@ int report(const Arguments& arguments) {
   }
   ResultLines lines;
   for (const fs::path& file : files) read_result_lines(file.native(), text_of_file(file), lines);
-  if (lines.runs.empty() && lines.layers.empty() && lines.models.empty())
-    throw DataError(files.front().native() + ": holds no JSON line");
+  if (lines.empty()) throw DataError(files.front().native() + ": holds no JSON line");
   write_text(output_path(out),
              rendered(results_document(lines, request), format, table.empty() ? default_table(lines) : table));
   return 0;

@@ -266,6 +266,8 @@ Results evaluate(const ResultLines& lines, bool all) {
     (one.set_aside.empty() ? results.headline : results.set_aside).push_back(std::move(one));
   add_layers(lines.layers, all, origins, results);
   for (const ModelLine& line : lines.models) results.models.emplace_back(line, origins.number_of(line.origin));
+  for (const ModelBenchLine& line : lines.model_benches)
+    results.model_benches.emplace_back(line, origins.number_of(line.origin));
   return results;
 }
 

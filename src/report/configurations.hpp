@@ -39,6 +39,7 @@ struct Results {
   std::vector<Configuration> set_aside;                   ///< the others; sorted
   std::vector<std::pair<LayerLine, std::size_t>> layers;  ///< with their origins
   std::vector<std::pair<ModelLine, std::size_t>> models;  ///< in the order of the lines, with their origins
+  std::vector<std::pair<ModelBenchLine, std::size_t>> model_benches;  ///< likewise
   std::size_t run_lines = 0, layer_lines = 0;
   std::size_t superseded = 0;  ///< lines replaced by a later build
 

@@ -13,8 +13,6 @@ namespace spdnn {
 
 namespace {
 
-std::string joined(JsonFields::Path path) { return fmt::format("{}", fmt::join(path, ".")); }
-
 /// Quotients and products of such numbers are finite.
 bool can_be_measured(double number) {
   const double size = std::abs(number);
@@ -45,8 +43,17 @@ const OrderedJson* JsonFields::find(Path path) const {
 
 const OrderedJson& JsonFields::at(Path path) const {
   const OrderedJson* value = find(path);
-  if (value == nullptr) throw DataError(fmt::format("{}:{}: no field {}", place_, column_of(path), joined(path)));
+  if (value == nullptr) throw DataError(fmt::format("{}:{}: no field {}", place_, column_of(path), name_of(path)));
   return *value;
+}
+
+JsonFields JsonFields::part(const char* name) const {
+  if (!at({name}).is_object()) fail({name}, "expected an object");
+  JsonFields part = *this;
+  part.json_ = at({name});
+  part.part_ = fmt::format("{}{}.", part_, name);
+  part.begin_ = column_of({name}) - 1;
+  return part;
 }
 
 std::string JsonFields::printable(std::string text) {
@@ -141,12 +148,12 @@ Spread JsonFields::spread(Path path) const {
 }
 
 void JsonFields::fail(Path path, const std::string& problem) const {
-  throw DataError(fmt::format("{}:{}: {} is {}, {}", place_, column_of(path), joined(path), shown(at(path)), problem));
+  throw DataError(fmt::format("{}:{}: {} is {}, {}", place_, column_of(path), name_of(path), shown(at(path)), problem));
 }
 
 /// The column of the innermost field that exists; names are searched one after another.
 std::size_t JsonFields::column_of(Path path) const {
-  std::size_t at = 0;
+  std::size_t at = begin_;
   for (const char* name : path) {
     const std::size_t found = text_.find(fmt::format("\"{}\"", name), at);
     if (found == std::string_view::npos) break;
@@ -154,5 +161,7 @@ std::size_t JsonFields::column_of(Path path) const {
   }
   return at + 1;
 }
+
+std::string JsonFields::name_of(Path path) const { return fmt::format("{}{}", part_, fmt::join(path, ".")); }
 
 }  // namespace spdnn

@@ -25,6 +25,9 @@ class JsonFields {
   /// DataError if the field is missing.
   const OrderedJson& at(Path path) const;
 
+  /// The fields of an object of the line, whose errors name it. DataError if it is no object.
+  JsonFields part(const char* name) const;
+
   /// Returns the text with control characters replaced by spaces.
   std::string text(Path path) const;
   /// Empty if the field is missing or null.
@@ -50,10 +53,13 @@ class JsonFields {
 
  private:
   std::size_t column_of(Path path) const;
+  std::string name_of(Path path) const;
 
   std::string place_;
   std::string_view text_;
   OrderedJson json_;
+  std::string part_{};     ///< names before each path, of a part of a line; each ends in a dot
+  std::size_t begin_ = 0;  ///< where the part's name stands in the text
 };
 
 }  // namespace spdnn

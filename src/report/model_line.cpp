@@ -8,20 +8,21 @@ namespace spdnn {
 
 namespace {
 
-std::vector<ProfiledNode> profile_of(const JsonFields& line) {
+/// The times of nodes in the field `list`.
+std::vector<ProfiledNode> profile_of(const JsonFields& line, const char* list) {
   std::vector<ProfiledNode> nodes;
-  const OrderedJson* const profile = line.find({"profile"});
+  const OrderedJson* const profile = line.find({list});
   if (profile == nullptr || profile->is_null()) return nodes;
-  if (!profile->is_array()) line.fail({"profile"}, "expected null or a list of nodes");
+  if (!profile->is_array()) line.fail({list}, "expected null or a list of nodes");
   for (const OrderedJson& node : *profile) {
     const auto text = [&](const char* name) {
       if (!node.is_object() || !node.contains(name) || !node[name].is_string())
-        line.fail({"profile"}, "expected nodes with name, operation and seconds");
+        line.fail({list}, "expected nodes with name, operation and seconds");
       return JsonFields::printable(node[name].get<std::string>());
     };
     const auto seconds = node.is_object() ? node.find("seconds") : node.end();
     if (seconds == node.end() || !JsonFields::is_amount(*seconds))
-      line.fail({"profile"}, "expected nodes with name, operation and seconds");
+      line.fail({list}, "expected nodes with name, operation and seconds");
     nodes.push_back({text("name"), text("operation"), seconds->get<double>()});
   }
   return nodes;
@@ -38,7 +39,40 @@ std::optional<std::uint64_t> sample_of(const JsonFields& line, std::uint64_t ima
   return compared && *compared < images ? compared : std::nullopt;
 }
 
+/// The times of a program, in the object at `in` of the line.
+ModelTimes times_of(const JsonFields& line, std::uint64_t batch) {
+  const ModelTimes times{.runs = static_cast<std::uint64_t>(line.positive({"runs"})),
+                         .p50 = line.number({"seconds", "p50"}),
+                         .p90 = line.number({"seconds", "p90"}),
+                         .p99 = line.number({"seconds", "p99"}),
+                         .images_per_second = line.number({"images_per_second"})};
+  if (times.p50 > times.p90 || times.p90 > times.p99) line.fail({"seconds"}, "expected p50 <= p90 <= p99");
+  check_rate(line, "images_per_second", static_cast<double>(batch), times.p50, "images");
+  return times;
+}
+
+TimedWith timed_with(const JsonFields& with, std::uint64_t batch) {
+  return {.name = with.text({"name"}) + " " + with.text({"version"}),
+          .times = times_of(with, batch),
+          .ratio = with.spread({"ratio"}),
+          .agree = with.truth({"outputs", "agree"})};
+}
+
 }  // namespace
+
+ModelBenchLine model_bench_of(const JsonFields& line) {
+  ModelBenchLine bench{.model = line.text({"model"}),
+                       .variant = line.text({"variant"}),
+                       .precision = line.text({"precision"}),
+                       .batch = line.count({"batch"}),
+                       .load = line.number({"load"}),
+                       .layers = profile_of(line, "layers"),
+                       .origin = origin_of(line)};
+  bench.times = times_of(line, bench.batch);
+  const OrderedJson& with = line.at({"with"});
+  if (!with.is_null()) bench.with = timed_with(line.part("with"), bench.batch);
+  return bench;
+}
 
 ModelLine model_of(const JsonFields& line) {
   ModelLine model{.model = line.text({"model", "file"}),
@@ -65,7 +99,7 @@ ModelLine model_of(const JsonFields& line) {
   model.sample = sample_of(line, model.images);
   // Earlier versions called the whole run right if a sample of its images was.
   if (model.sample && model.status == "PASSED") model.status = "UNVERIFIED";
-  model.profile = profile_of(line);
+  model.profile = profile_of(line, "profile");
   return model;
 }
 

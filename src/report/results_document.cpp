@@ -59,6 +59,8 @@ std::string lines_text(const Results& results) {
     kinds.push_back(counted(results.layer_lines, "measurement", "measurements") + " of `spdnn bench layers`");
   if (!results.models.empty())
     kinds.push_back(counted(results.models.size(), "run of a model", "runs of models") + " by `spdnn infer --model`");
+  if (!results.model_benches.empty())
+    kinds.push_back(counted(results.model_benches.size(), "measurement", "measurements") + " of `spdnn bench model`");
   return fmt::format(
       "{}, made on {} by {}.", fmt::join(kinds, " and "),
       counted(machines_of(results), "kind of machine", "kinds of machine"),
@@ -116,6 +118,7 @@ Document results_document(const ResultLines& lines, const ResultsRequest& reques
   add(sections::alive(results));
   add(sections::layers(results));
   add(sections::models(results));
+  add(sections::model_benches(results));
   add(sections::profiles(results));
   add(sections::device_state(results));
   add(sections::set_aside(results));

@@ -207,8 +207,10 @@ void read_result_lines(const std::string& name, std::string_view text, ResultLin
       lines.layers.push_back(layer_of(line));
     else if (schema == "spdnn-model-1")
       lines.models.push_back(model_of(line));
+    else if (schema == "spdnn-model-bench-1")
+      lines.model_benches.push_back(model_bench_of(line));
     else
-      line.fail({"schema"}, "expected spdnn-run-1, spdnn-layers-1 or spdnn-model-1");
+      line.fail({"schema"}, "expected spdnn-run-1, spdnn-layers-1, spdnn-model-1 or spdnn-model-bench-1");
   }
 }
 

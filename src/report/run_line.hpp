@@ -92,10 +92,39 @@ struct ModelLine {
   LineOrigin origin;
 };
 
+/// The times of one program on a model and a batch of images.
+struct ModelTimes {
+  std::uint64_t runs = 0;
+  double p50 = 0, p90 = 0, p99 = 0;  ///< seconds that half, 90 % and 99 % of the runs did not exceed
+  double images_per_second = 0;
+};
+
+/// Another program, timed in turns with ours.
+struct TimedWith {
+  std::string name;  ///< with its version
+  ModelTimes times;
+  Spread ratio;  ///< our time / its time, over the turns
+  bool agree = true;
+};
+
+/// The parts of a line of schema spdnn-model-bench-1 used by reports.
+struct ModelBenchLine {
+  std::string model, variant, precision;
+  std::uint64_t batch = 0;
+  ModelTimes times{};
+  double load = 0;                     ///< runnable threads of the machine per processor
+  std::vector<ProfiledNode> layers{};  ///< empty if they were not timed
+  std::optional<TimedWith> with{};
+  LineOrigin origin;
+};
+
 struct ResultLines {
   std::vector<RunLine> runs;
   std::vector<LayerLine> layers;
   std::vector<ModelLine> models{};
+  std::vector<ModelBenchLine> model_benches{};
+
+  bool empty() const { return runs.empty() && layers.empty() && models.empty() && model_benches.empty(); }
 };
 
 /// Adds the JSON lines of a file, called `name` in messages. DataError (`name:line:column: ...`) if a line is not JSON,

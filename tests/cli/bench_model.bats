@@ -21,7 +21,7 @@ bench() { "$SPDNN" bench model net.onnx --runs 3 --warm-up 0 "$@"; }
   [ "$(jq -c '[.batch, .machine.threads, .runs]' lines.jsonl | tr '\n' ' ')" = "[1,1,3] [1,2,3] [4,1,3] [4,2,3] " ]
   jq -es 'all(.seconds | .min > 0 and .min <= .p50 and .p50 <= .p90 and .p90 <= .p99 and .p99 <= .max)' lines.jsonl
   jq -es 'all(.batch / .seconds.p50 / .images_per_second | . > 0.999 and . < 1.001)' lines.jsonl
-  jq -es 'all(.layers == null and .schema == "spdnn-model-bench-1" and .machine.load >= 0)' lines.jsonl
+  jq -es 'all(.layers == null and .schema == "spdnn-model-bench-1" and .load >= 0 and .with == null)' lines.jsonl
 }
 
 @test "--layers: every node of the model that ran, in the table, the line and the page" {
@@ -30,6 +30,7 @@ bench() { "$SPDNN" bench model net.onnx --runs 3 --warm-up 0 "$@"; }
   [ "$nodes" -ge 8 ]
   [ "$(wc -l <table)" -eq $((3 + nodes)) ]
   grep -q 'Time by node' page.html
+  grep -q 'Times of models' page.html
   jq -r '.layers[].name' line.json | while read -r name; do grep -qF "$name" page.html; done
   bench --threads 1 --html - >page.html 2>table
   ! grep -q 'Time by node' page.html
@@ -38,6 +39,86 @@ bench() { "$SPDNN" bench model net.onnx --runs 3 --warm-up 0 "$@"; }
 
 @test "a duration ends the runs, of which there is at least one" {
   "$SPDNN" bench model net.onnx --seconds 0 --warm-up 0 --threads 1 --json - 2>table | jq -e '.runs == 1'
+}
+
+@test "--with onnxruntime: in turns, with equal outputs; the file itself, or the one written of another format" {
+  root=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
+  for needed in node "$root/build/onnxruntime"; do
+    [ -n "${CI:-}" ] || command -v "$needed" >/dev/null || [ -e "$needed" ] || skip "needs $needed: make deps"
+  done
+  "$SPDNN" bench model net.onnx --runs 20 --warm-up 0 --threads 1,2 --with onnxruntime --json lines.jsonl --html page.html >table
+  [ "$(wc -l <table)" -eq 7 ]
+  [[ "$(sed -n 4p table)" == *"/ onnxruntime: "*" turns); outputs agree: "* ]]
+  jq -es 'length == 2 and all(.with | .name == "onnxruntime" and .host == "node" and .file == "given" and .outputs.agree and .runs == 20
+    and .turns >= 8 and .ratio.min <= .ratio.median and .ratio.median <= .ratio.max and .outputs.largest_expected > 0)' lines.jsonl
+  grep -q "onnxruntime $(jq -r '.with.version' lines.jsonl | head -n 1)" page.html
+  "$SPDNN" convert net.onnx net.spdnn
+  "$SPDNN" bench model net.spdnn --runs 1 --warm-up 0 --threads 1 --with onnxruntime --json line.json
+  jq -e '.with.file == "written" and .with.outputs.agree' line.json
+}
+
+@test "--with onnxruntime: other outputs are told apart, with exit code 1" {
+  mkdir -p fake/onnxruntime-node
+  cat >fake/onnxruntime-node/index.js <<'END'
+const run = async () => ({ y: { dims: [1, 10], data: new Float32Array(10).fill(process.env.VALUE ? Number(process.env.VALUE) : 7) } });
+exports.env = { versions: { node: "0.0" } };
+exports.Tensor = class {};
+exports.InferenceSession = { create: async (model) => {
+  if (process.env.REFUSES) throw new Error("no such\nop");
+  return { inputNames: ["x"], outputNames: ["y"], run };
+} };
+END
+  command -v node >/dev/null || skip "needs node: make deps"
+  export NODE_PATH=$PWD/fake
+  run bench --threads 1 --with onnxruntime
+  echo "$output"
+  [ "$status" -eq 1 ]
+  [[ "$output" == *"onnxruntime 0.0 "*"outputs DIFFER: "*" apart, up to 7"* ]]
+  VALUE=NaN run bench --threads 1 --with onnxruntime --json line.json
+  [ "$status" -eq 1 ]
+  jq -e '.with.outputs == {largest_difference: null, largest_expected: 0, agree: false}' line.json
+  REFUSES=1 run bench --threads 1 --with onnxruntime
+  echo "$output"
+  [ "$status" -eq 3 ]
+  [ "${lines[-1]}" = 'spdnn: onnxruntime: Error: no such\x0aop' ]
+}
+
+@test "--with onnxruntime: where neither node nor Python has it, the reasons are given" {
+  mkdir -p bin
+  ln -sf "$(type -P true)" bin/node
+  printf '#!/bin/sh\necho "{\\"error\\": \\"No module named onnxruntime\\"}"\n' >bin/python3
+  chmod +x bin/python3
+  PATH=$PWD/bin run "$(realpath "$SPDNN")" bench model net.onnx --threads 1 --with onnxruntime
+  echo "$output"
+  [ "$status" -eq 4 ]
+  [ "${lines[-1]}" = 'spdnn: onnxruntime: expected node with onnxruntime-node, or Python with onnxruntime (node: it printed no message; python3: No module named onnxruntime)' ]
+}
+
+@test "a report of lines of bench model: quantiles, and the other program after ours; a wrong line is refused" {
+  bench --threads 1 --json line.json >table
+  times='{min: 0.001, p50: 0.002, p90: 0.003, p99: 0.004, max: 0.005}'
+  jq -c ".seconds = $times | .images_per_second = 500 | .batch = 1 | .load = 0.25 | .with = {name: \"onnxruntime\", version: \"1.2\",
+    host: \"node\", file: \"given\", runs: 3, seconds: $times, images_per_second: 500, turns: 2,
+    ratio: {min: 0.5, median: 0.75, max: 1}, outputs: {largest_difference: 0, largest_expected: 1, agree: false}}" line.json >lines.jsonl
+  "$SPDNN" report lines.jsonl | tr -s ' -' >report.md
+  grep -F '1 measurement of `spdnn bench model`' report.md
+  grep -F '| net.onnx |' report.md
+  grep -F '| 2.000 | 3.000 | 4.000 | 500.0 | - | 0.250 | - | 1 |' report.md
+  grep -F '| net.onnx | onnxruntime 1.2 | 1 | 1 | 3 | 2.000 | 3.000 | 4.000 | 500.0 | 0.7500 | 0.250 | DIFFER | 1 |' report.md
+  "$SPDNN" report lines.jsonl --format csv | head -n 1 | grep '^model,program,batch,threads,runs,p50_ms,'
+  wrong() {
+    jq -c "$1" lines.jsonl >wrong.jsonl
+    run "$SPDNN" report wrong.jsonl
+    echo "$output"
+    [ "$status" -eq 3 ]
+    [[ "$output" == "spdnn: wrong.jsonl:1:"*": $2"* ]]
+  }
+  wrong '.seconds.p90 = 0.001' 'seconds is '
+  wrong '.images_per_second = 501' 'images_per_second is 501, expected 1 images / 0.002 s'
+  wrong '.with.images_per_second = 501' 'with.images_per_second is 501, expected 1 images / 0.002 s'
+  wrong 'del(.with.outputs)' 'no field with.outputs'
+  wrong '.with = 1' 'with is 1, expected an object'
+  wrong '.layers = 1' 'layers is 1, expected null or a list'
 }
 
 @test "what does not fit is refused" {
@@ -52,4 +133,5 @@ bench() { "$SPDNN" bench model net.onnx --runs 3 --warm-up 0 "$@"; }
   refused 2 "spdnn: --batch: 3, but the model takes 2 images" net.onnx --shape 2,1,28,28 --batch 3
   refused 3 "spdnn: nothing.onnx: *" nothing.onnx
   refused 2 "spdnn: *" net.onnx --json net.onnx
+  refused 2 "spdnn: --with: 'x' is none of onnxruntime" net.onnx --with x
 }

@@ -79,6 +79,15 @@ fits() {
   [[ "$output" == "${#lines_of[@]} lines, "* ]]
 }
 
+@test "lines of bench model fit the schema: alone, with times of nodes" {
+  make_model
+  "$SPDNN" bench model model.safetensors --runs 2 --warm-up 0 --batch 1,2 --threads 1 --json plain.jsonl >out
+  "$SPDNN" bench model model.safetensors --runs 2 --warm-up 0 --layers --json layers.jsonl >out
+  fits plain.jsonl layers.jsonl
+  [[ "$output" == "3 lines, "* ]]
+  "$SPDNN" report plain.jsonl layers.jsonl >out
+}
+
 @test "lines of inspect MODEL fit the schema: with weights and without, of one that would run and of one that infer refuses" {
   make_model
   "$SPDNN" inspect model.safetensors --json toy.json >out
@@ -145,8 +154,12 @@ fits() {
   cat inspected.json >>run.jsonl
   "$SPDNN" inspect net.spdnn --json network.json >out
   jq -c '.memory.device = .memory.node' network.json >>run.jsonl
+  "$SPDNN" bench model model.safetensors --runs 2 --warm-up 0 --threads 1 --layers --json bench.jsonl >out
+  jq -c '.seconds as $s | .with = {name: "onnxruntime", version: "1.2", host: "node", file: "given", runs: 3, seconds: $s,
+    images_per_second: 2, turns: 2, ratio: {min: 0.5, median: 0.75, max: 1},
+    outputs: {largest_difference: 0, largest_expected: 1, agree: true}}' bench.jsonl >>run.jsonl
   fits run.jsonl
-  [[ "$output" == "7 lines, "* ]]
+  [[ "$output" == "8 lines, "* ]]
   # Each field of each line in its turn: taken away, renamed, of another kind, one more beside it.
   run python3 - run.jsonl broken.jsonl <<'END'
 import copy, json, sys

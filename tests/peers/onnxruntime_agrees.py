@@ -63,7 +63,7 @@ def check(program, peer, graph, folder):
                        input=graph.text().encode(), stdout=file)
     numpy.save(images, graph.make_input())
     peer.load(given, images)
-    expected = peer.outputs()
+    expected = peer.output()
     report, logits, again = folder / "report.json", folder / "logits.npy", folder / "again.npy"
     run_program(program, "infer", "--model", given, "--inputs", images, "--verify", "all", "--logits", logits, "--json",
                 report, "--progress", "never", "--threads", "1")
@@ -83,7 +83,7 @@ def check(program, peer, graph, folder):
 def outputs_of_written(peer, written, images):
     try:
         peer.load(written, images)
-        return peer.outputs()
+        return peer.output()
     except onnxruntime_peer.Refused as problem:
         if "Pad should be smaller than kernel" in str(problem):  # which onnxruntime made of a Pad in front of a pool
             raise

@@ -13,8 +13,9 @@ root=$(cd "$(dirname "$0")/../.." && pwd)
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 "${SPDNN:-$root/build/spdnn}" generate tensors --shape "$2" --seed "$3" --out "$folder/images.npy" >/dev/null
-printf 'load\t%s\t%s\noutputs\n' "$1" "$folder/images.npy" | node "$root/tests/peers/onnxruntime_peer.js" 1 |
+export NODE_PATH=${NODE_PATH:+$NODE_PATH:}$root/build/onnxruntime
+printf 'load\t%s\t%s\noutputs\n' "$1" "$folder/images.npy" | node "$root/src/bench/onnxruntime.js" 1 |
   jq -n --arg model "$(basename "$1")" --arg sha256 "$(sha256sum <"$1" | cut -d ' ' -f 1)" --arg shape "$2" --argjson seed "$3" \
-    'input as $loaded | input |
-     {model: $model, sha256: $sha256, made_by: "onnxruntime-node \($loaded.version)",
+    'input as $started | input | input | .outputs[0] |
+     {model: $model, sha256: $sha256, made_by: "onnxruntime-node \($started.version)",
       images: {made_by: "spdnn generate tensors", shape: $shape, seed: $seed}, shape: .shape, values: .values}'

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/text/amounts.hpp"
 #include "data/official/constants.hpp"
 #include "report/significant.hpp"
 
@@ -30,6 +31,7 @@ std::string with_precision(const auto& line) {
 std::string variant_of(const RunLine& run) { return with_precision(run); }
 std::string variant_of(const LayerLine& line) { return with_precision(line); }
 std::string variant_of(const ModelLine& line) { return with_precision(line); }
+std::string variant_of(const ModelBenchLine& line) { return with_precision(line); }
 
 std::string problem_of(const RunLine& run) {
   std::string text = fmt::format("{} x {}", run.neurons, run.layers);
@@ -50,6 +52,24 @@ std::string name_of(const Configuration& configuration, const Results& results) 
   if (configuration.first.ranks > 1) text += fmt::format(" on {} ranks", configuration.first.ranks);
   if (results.origins.size() > 1) text += fmt::format(" [{}]", Results::number_of(configuration.origin));
   return text;
+}
+
+namespace {
+
+std::string name_of_model(const auto& line, const std::string& more, std::size_t place, const Results& results) {
+  std::string text = fmt::format("{}, {}, batches of {}{}", line.model, variant_of(line), line.batch, more);
+  if (results.origins.size() > 1) text += fmt::format(" [{}]", Results::number_of(place));
+  return text;
+}
+
+}  // namespace
+
+std::string name_of(const ModelLine& line, std::size_t place, const Results& results) {
+  return name_of_model(line, "", place, results);
+}
+
+std::string name_of(const ModelBenchLine& line, std::size_t place, const Results& results) {
+  return name_of_model(line, ", " + counted(line.origin.threads, "thread", "threads"), place, results);
 }
 
 Cell RateUnit::cell(double per_second) const { return number(per_second / size); }

@@ -25,6 +25,7 @@ double share_of(Number part, Whole all) {
 std::string variant_of(const RunLine& run);
 std::string variant_of(const LayerLine& line);
 std::string variant_of(const ModelLine& line);
+std::string variant_of(const ModelBenchLine& line);
 /// For instance `1024 x 120`; with edges and bias if the categories were not compared with the official ones, and with
 /// the number of images if it is not the official one.
 std::string problem_of(const RunLine& run);
@@ -35,6 +36,11 @@ std::uint64_t processors_of(const RunLine& run);
 /// A configuration on one line, without its passes: problem, variant, the number of ranks if above one, and machine and
 /// build if there are several.
 std::string name_of(const Configuration& configuration, const Results& results);
+
+/// A run of a model on one line: model, variant, batch, threads if they vary, and machine and build if there are
+/// several.
+std::string name_of(const ModelLine& line, std::size_t place, const Results& results);
+std::string name_of(const ModelBenchLine& line, std::size_t place, const Results& results);
 
 /// The unit of rates: one unit for a whole table or chart.
 struct RateUnit {

@@ -16,13 +16,6 @@ Cell zeros(const ModelLine& line) {
   return line.weights == 0 ? Cell() : percent(share_of_zeros(line.weights, line.nonzeros));
 }
 
-/// A run on one line: model, variant, batch, and machine and build if there are several.
-std::string model_name(const ModelLine& line, std::size_t place, const Results& results) {
-  std::string text = fmt::format("{}, {}, batches of {}", line.model, variant_of(line), line.batch);
-  if (results.origins.size() > 1) text += fmt::format(" [{}]", Results::number_of(place));
-  return text;
-}
-
 /// The status; a partial comparison is explained beside it.
 std::string verdict(const ModelLine& line) {
   if (!line.sample || line.status != "UNVERIFIED") return line.status;
@@ -78,7 +71,7 @@ Chart model_rates(const Results& results) {
         {static_cast<double>(chart.categories.size()), line.images_per_second});
     shown.min = std::min(shown.min, line.images_per_second);
     shown.max = std::max(shown.max, line.images_per_second);
-    chart.categories.push_back(model_name(line, place, results));
+    chart.categories.push_back(name_of(line, place, results));
   }
   chart.x.logarithmic = shown.max > kFarApart * shown.min;
   if (chart.x.logarithmic) chart.description += " The axis is logarithmic.";
@@ -87,44 +80,45 @@ Chart model_rates(const Results& results) {
   return chart;
 }
 
+using Profile = std::vector<ProfiledNode>;
+
 /// Names a node by its position in the model that ran.
-std::string node_name(const ModelLine& line, std::size_t node) {
-  const ProfiledNode& one = line.profile[node];
+std::string node_name(const Profile& profile, std::size_t node) {
+  const ProfiledNode& one = profile[node];
   return fmt::format("{} {}{}", node + 1, one.operation, one.name.empty() ? "" : ", " + one.name);
 }
 
-double seconds_of(const ModelLine& line) {
+double seconds_of(const Profile& profile) {
   double sum = 0;
-  for (const ProfiledNode& node : line.profile) sum += node.seconds;
+  for (const ProfiledNode& node : profile) sum += node.seconds;
   return sum;
 }
 
 /// The nodes that take the most time, in the model's order.
-Chart nodes_chart(const ModelLine& line, const std::string& id, const std::string& title) {
+Chart nodes_chart(const Profile& profile, const std::string& id, const std::string& title) {
   constexpr std::size_t kMost = 25;
-  std::vector<std::size_t> nodes(line.profile.size());
+  std::vector<std::size_t> nodes(profile.size());
   std::iota(nodes.begin(), nodes.end(), std::size_t{0});
-  std::stable_sort(nodes.begin(), nodes.end(),
-                   [&](auto a, auto b) { return line.profile[a].seconds > line.profile[b].seconds; });
+  std::stable_sort(nodes.begin(), nodes.end(), [&](auto a, auto b) { return profile[a].seconds > profile[b].seconds; });
   nodes.resize(std::min(nodes.size(), kMost));
   std::sort(nodes.begin(), nodes.end());
   Chart chart{.id = id, .title = title, .kind = Chart::Kind::bars, .x = {"ms"}, .series = {{"time"}}};
   double shown = 0;
   for (const std::size_t node : nodes) {
-    chart.series[0].points.push_back({static_cast<double>(chart.categories.size()), line.profile[node].seconds * 1e3});
-    chart.categories.push_back(node_name(line, node));
-    shown += line.profile[node].seconds;
+    chart.series[0].points.push_back({static_cast<double>(chart.categories.size()), profile[node].seconds * 1e3});
+    chart.categories.push_back(node_name(profile, node));
+    shown += profile[node].seconds;
   }
-  chart.description = nodes.size() == line.profile.size()
+  chart.description = nodes.size() == profile.size()
                           ? std::string("Time in a trial for all images together, node by node in the model's order.")
                           : fmt::format(
                                 "Time in a trial for all images together: the {} nodes that take the most time, in the "
                                 "model's order; {:.1f} % of the time of all {}.",
-                                nodes.size(), 100 * share_of(shown, seconds_of(line)), line.profile.size());
+                                nodes.size(), 100 * share_of(shown, seconds_of(profile)), profile.size());
   return chart;
 }
 
-Table nodes_table(const ModelLine& line, const std::string& id, const std::string& title) {
+Table nodes_table(const Profile& profile, const std::string& id, const std::string& title) {
   Table table{id,
               title + ": every node of the model that ran, after the rewrites.",
               {{"node", "", true, "In order of computation"},
@@ -133,10 +127,10 @@ Table nodes_table(const ModelLine& line, const std::string& id, const std::strin
                {"time", "ms", true, "In a trial for all images together; the maximum over ranks"},
                {"share", "%", true, "Share of the time of all nodes"}},
               {}};
-  const double all = seconds_of(line);
-  for (std::size_t n = 0; n < line.profile.size(); ++n)
-    table.rows.push_back({{whole(n + 1), line.profile[n].operation, line.profile[n].name,
-                           milliseconds(line.profile[n].seconds), percent(share_of(line.profile[n].seconds, all))}});
+  const double all = seconds_of(profile);
+  for (std::size_t n = 0; n < profile.size(); ++n)
+    table.rows.push_back({{whole(n + 1), profile[n].operation, profile[n].name, milliseconds(profile[n].seconds),
+                           percent(share_of(profile[n].seconds, all))}});
   return table;
 }
 
@@ -155,17 +149,19 @@ std::optional<Section> profiles(const Results& results) {
   constexpr std::size_t kMost = 8;
   Section section{"profiles", "Time by node", {}};
   std::size_t number = 0;
-  for (const auto& [line, place] : results.models) {
-    if (line.profile.empty() || ++number > kMost) continue;
-    const std::string title = model_name(line, place, results);
+  const auto add = [&](const auto& line, const Profile& profile, std::size_t place) {
+    if (profile.empty() || ++number > kMost) return;
+    const std::string title = name_of(line, place, results);
     const std::string id = fmt::format("profile-{}", number);
-    section.blocks.emplace_back(nodes_chart(line, id + "-chart", title));
-    section.blocks.emplace_back(nodes_table(line, id, title));
-  }
+    section.blocks.emplace_back(nodes_chart(profile, id + "-chart", title));
+    section.blocks.emplace_back(nodes_table(profile, id, title));
+  };
+  for (const auto& [line, place] : results.models) add(line, line.profile, place);
+  for (const auto& [line, place] : results.model_benches) add(line, line.layers, place);
   if (number == 0) return std::nullopt;
   if (number > kMost)
     section.blocks.emplace_back(
-        Paragraph{fmt::format("The first {1} of {0} runs with `--profile` are shown.", number, kMost)});
+        Paragraph{fmt::format("The first {1} of {0} runs with times of nodes are shown.", number, kMost)});
   return section;
 }
 

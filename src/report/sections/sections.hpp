@@ -28,7 +28,9 @@ std::optional<Section> alive(const Results& results);
 std::optional<Section> layers(const Results& results);
 /// Runs of models.
 std::optional<Section> models(const Results& results);
-/// The time of each node of a model, if lines have a profile.
+/// Times of models by `bench model`, beside those of another program.
+std::optional<Section> model_benches(const Results& results);
+/// The time of each node of a model, if lines have it.
 std::optional<Section> profiles(const Results& results);
 /// Clocks, temperature, power and energy.
 std::optional<Section> device_state(const Results& results);

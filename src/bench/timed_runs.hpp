@@ -1,0 +1,44 @@
+#pragma once
+
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <vector>
+
+#include "spdnn/report.hpp"
+#include "spdnn/types.hpp"
+
+namespace spdnn::bench {
+
+/// The seconds of each run, ascending.
+struct TimedRuns {
+  std::vector<double> seconds;
+
+  /// The time that a share of the runs did not exceed: the smallest such one.
+  double quantile(double share) const;
+  double median() const { return quantile(0.5); }
+  /// `runs`, the quantiles in `seconds`, and `images_per_second`.
+  nlohmann::ordered_json json(Index images) const;
+};
+
+/// How long to measure.
+struct RunLimits {
+  double warm_up = 0.5;         ///< seconds of uncounted runs of each side, at least one run
+  double seconds = 2;           ///< of each side; no turn begins after these, unless `runs` is given
+  std::optional<Index> runs{};  ///< number of runs of each side, however long they take
+};
+
+/// One program to be timed: runs it so many times, and returns the seconds of each.
+using Side = std::function<std::vector<double>(Index runs)>;
+
+struct InTurns {
+  std::vector<TimedRuns> sides;
+  std::size_t turns = 0;
+  std::optional<Spread> ratio{};  ///< over the turns: median of the first side / median of the second
+};
+
+/// Times one side, a run at a time, or two in turns of equally many runs, about a tenth of a second long. Who begins
+/// alternates, so that a machine that gets slower or faster does so for both.
+InTurns time_in_turns(const std::vector<Side>& sides, const RunLimits& limits);
+
+}  // namespace spdnn::bench
