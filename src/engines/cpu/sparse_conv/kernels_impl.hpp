@@ -2,7 +2,7 @@
 
 // The loops of kernels.hpp, compiled into each file that includes this for its own instruction set.
 
-#include "engines/cpu/sparse_conv/lanes.hpp"
+#include "engines/cpu/lanes/lanes.hpp"
 
 namespace spdnn::sparse_conv {
 namespace {
