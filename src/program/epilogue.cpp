@@ -27,7 +27,34 @@ Epilogue::Epilogue(const Request& request) {
 }
 
 void Epilogue::apply(float* results, std::size_t count, std::size_t first, const Operands& operands) const {
-  for (const Function& function : functions_) {
+  apply_from(0, results, count, first, operands);
+}
+
+Ending Epilogue::ending(const Operands& operands) const {
+  using Kind = Activation::Kind;
+  Ending ending;
+  std::size_t next = 0;
+  if (!functions_.empty() && functions_[0].kind == Function::Kind::activation) {
+    const Activation& activation = functions_[0].activation;
+    const bool limits = activation.kind == Kind::relu || activation.kind == Kind::clip;
+    if (activation.kind == Kind::relu) ending.low = 0;
+    if (activation.kind == Kind::clip) {
+      ending.low = activation.low;
+      ending.high = activation.high;
+    }
+    if (limits) next = 1;
+  }
+  if (next < functions_.size())
+    ending.finish = [this, next, &operands](float* results, std::size_t count) {
+      apply_from(next, results, count, static_cast<std::size_t>(results - operands.results()), operands);
+    };
+  return ending;
+}
+
+void Epilogue::apply_from(std::size_t number, float* results, std::size_t count, std::size_t first,
+                          const Operands& operands) const {
+  for (; number < functions_.size(); ++number) {
+    const Function& function = functions_[number];
     const auto each = [&](auto value_of) {
       for (std::size_t i = 0; i < count; ++i) results[i] = value_of(results[i], i);
     };

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <functional>
+#include <limits>
 #include <vector>
 
 #include "program/kernel.hpp"
@@ -37,6 +39,14 @@ inline float activated(const Activation& activation, float alpha, float x) {
   }
 }
 
+/// What a kernel does with its sums before it leaves them: min(high, max(low, sum)), and then `finish` with some
+/// adjacent results, unless it is empty.
+struct Ending {
+  float low = -std::numeric_limits<float>::infinity();
+  float high = std::numeric_limits<float>::infinity();
+  std::function<void(float* results, std::size_t count)> finish{};
+};
+
 /// Applies a step's fused nodes to its results, for kernels without a library: node by node, each rounded like a
 /// separate node.
 class Epilogue {
@@ -48,6 +58,8 @@ class Epilogue {
   bool empty() const { return functions_.empty(); }
   /// Changes `count` results that lie side by side, the first being element `first` of the output.
   void apply(float* results, std::size_t count, std::size_t first, const Operands& operands) const;
+  /// The same for kernels that limit their sums: `finish` has what is left. The epilogue and the operands outlive it.
+  Ending ending(const Operands& operands) const;
 
  private:
   struct Function {
@@ -57,6 +69,9 @@ class Epilogue {
     Line line{1, 0};
     std::size_t input = 0;  ///< that is added
   };
+  void apply_from(std::size_t function, float* results, std::size_t count, std::size_t first,
+                  const Operands& operands) const;
+
   std::vector<Function> functions_;
 };
 

@@ -1,15 +1,16 @@
 #pragma once
 
 // A register of numbers in the instruction set of the including file. Everything is in an unnamed namespace, so that
-// these files share no function.
+// these files share no function; nor may they use inline functions of the standard library, because the linker might
+// then use their copies in the whole program.
 
-#include "engines/cpu/sparse_conv/kernels.hpp"
+#include <cstdint>
 
 #if defined(__AVX512F__) || defined(__AVX2__)
 #include <immintrin.h>
 #endif
 
-namespace spdnn::sparse_conv {
+namespace spdnn::lanes {
 namespace {
 
 #if defined(__AVX512F__)
@@ -18,10 +19,14 @@ constexpr std::int32_t kMostVectors = 28;  // of 32 registers
 inline Lanes all(float x) { return _mm512_set1_ps(x); }
 inline Lanes load(const float* from) { return _mm512_loadu_ps(from); }
 inline void store(float* to, Lanes x) { _mm512_storeu_ps(to, x); }
-/// Every other number, from the first on; reads twice as many numbers as a register has.
-inline Lanes load_even(const float* from) {
+/// Every other number of two registers, from the first on or from the second on.
+inline Lanes even_of(Lanes a, Lanes b) {
   const __m512i even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
-  return _mm512_permutex2var_ps(load(from), even, load(from + 16));
+  return _mm512_permutex2var_ps(a, even, b);
+}
+inline Lanes odd_of(Lanes a, Lanes b) {
+  const __m512i odd = _mm512_setr_epi32(1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31);
+  return _mm512_permutex2var_ps(a, odd, b);
 }
 inline Lanes multiply_add(Lanes a, Lanes b, Lanes c) { return _mm512_fmadd_ps(a, b, c); }
 inline Lanes add(Lanes a, Lanes b) { return _mm512_add_ps(a, b); }
@@ -43,10 +48,12 @@ constexpr std::int32_t kMostVectors = 14;  // of 16 registers
 inline Lanes all(float x) { return _mm256_set1_ps(x); }
 inline Lanes load(const float* from) { return _mm256_loadu_ps(from); }
 inline void store(float* to, Lanes x) { _mm256_storeu_ps(to, x); }
-/// Every other number, from the first on; reads twice as many numbers as a register has.
-inline Lanes load_even(const float* from) {
-  const __m256 halves = _mm256_shuffle_ps(load(from), load(from + 8), 0x88);
-  return _mm256_castpd_ps(_mm256_permute4x64_pd(_mm256_castps_pd(halves), 0xd8));
+/// Every other number of two registers, from the first on or from the second on.
+inline Lanes even_of(Lanes a, Lanes b) {
+  return _mm256_castpd_ps(_mm256_permute4x64_pd(_mm256_castps_pd(_mm256_shuffle_ps(a, b, 0x88)), 0xd8));
+}
+inline Lanes odd_of(Lanes a, Lanes b) {
+  return _mm256_castpd_ps(_mm256_permute4x64_pd(_mm256_castps_pd(_mm256_shuffle_ps(a, b, 0xdd)), 0xd8));
 }
 inline Lanes multiply_add(Lanes a, Lanes b, Lanes c) { return _mm256_fmadd_ps(a, b, c); }
 inline Lanes add(Lanes a, Lanes b) { return _mm256_add_ps(a, b); }
@@ -67,8 +74,9 @@ constexpr std::int32_t kMostVectors = 12;                                     //
 inline Lanes all(float x) { return Lanes{x, x, x, x}; }
 inline Lanes load(const float* from) { return *reinterpret_cast<const Lanes*>(from); }
 inline void store(float* to, Lanes x) { *reinterpret_cast<Lanes*>(to) = x; }
-/// Every other number, from the first on; reads twice as many numbers as a register has.
-inline Lanes load_even(const float* from) { return __builtin_shufflevector(load(from), load(from + 4), 0, 2, 4, 6); }
+/// Every other number of two registers, from the first on or from the second on.
+inline Lanes even_of(Lanes a, Lanes b) { return __builtin_shufflevector(a, b, 0, 2, 4, 6); }
+inline Lanes odd_of(Lanes a, Lanes b) { return __builtin_shufflevector(a, b, 1, 3, 5, 7); }
 inline Lanes multiply_add(Lanes a, Lanes b, Lanes c) { return a * b + c; }
 inline Lanes add(Lanes a, Lanes b) { return a + b; }
 inline Lanes within(Lanes x, Lanes low, Lanes high) {
@@ -93,4 +101,4 @@ struct Some {
 constexpr std::int32_t kLanes = sizeof(Lanes) / sizeof(float);
 
 }  // namespace
-}  // namespace spdnn::sparse_conv
+}  // namespace spdnn::lanes

@@ -46,7 +46,7 @@ struct Item {
 
 class Convolver {
  public:
-  Convolver(const Tiling& tiling, const Kernels& kernels, const Filters& filters, const Ending& ending)
+  Convolver(const Tiling& tiling, const Kernels& kernels, const Filters& filters, const program::Ending& ending)
       : tiling_(tiling), kernels_(kernels), filters_(filters), ending_(ending) {}
 
   void run(const Item& item, const float* input, float* tile, float* sums, float* output) const {
@@ -110,15 +110,18 @@ class Convolver {
                       .low = ending_.low,
                       .high = ending_.high});
       if (!ending_.finish) continue;
-      for (Extent row = 0; row < item.rows; ++row)
-        ending_.finish(to + row * out.width, static_cast<std::size_t>(item.columns));
+      const bool adjacent = item.columns == out.width;  // rows of the tile
+      const Extent pieces = adjacent ? 1 : item.rows;
+      const Extent count = adjacent ? item.rows * item.columns : item.columns;
+      for (Extent piece = 0; piece < pieces; ++piece)
+        ending_.finish(to + piece * out.width, static_cast<std::size_t>(count));
     }
   }
 
   const Tiling& tiling_;
   const Kernels& kernels_;
   const Filters& filters_;
-  const Ending& ending_;
+  const program::Ending& ending_;
 };
 
 }  // namespace
@@ -128,7 +131,7 @@ std::size_t scratch_size(const Tiling& tiling, int threads) {
 }
 
 void convolve(const Tiling& tiling, const Kernels& kernels, const Filters& filters, int threads, const float* input,
-              float* scratch, float* output, const Ending& ending) {
+              float* scratch, float* output, const program::Ending& ending) {
   const Convolver convolver(tiling, kernels, filters, ending);
   const Extent items = Item::count(tiling);
   const Extent tile_size = rounded_up(tiling.tile_size());

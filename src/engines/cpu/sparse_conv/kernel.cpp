@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <limits>
 #include <memory>
 
 #include "engines/cpu/sparse_conv/convolve.hpp"
@@ -22,38 +21,16 @@ namespace {
 using program::Offer;
 using program::Request;
 
-/// The limits of an activation that is the step's only function, if it is one that only limits.
-bool limits_of(const Request& request, Ending& ending) {
-  if (request.step.fused.size() != 1) return false;
-  const auto* const activation = std::get_if<Activation>(&request.model.nodes[request.step.fused[0]].operation);
-  if (activation == nullptr) return false;
-  if (activation->kind == Activation::Kind::relu) {
-    ending.low = 0;
-  } else if (activation->kind == Activation::Kind::clip) {
-    ending.low = activation->low;
-    ending.high = activation->high;
-  } else {
-    return false;
-  }
-  return true;
-}
-
 /// A step on tiles, ready to run.
 struct Work {
   Tiling tiling;
   const Kernels& kernels;
   int threads;
-  Ending ending{-std::numeric_limits<float>::infinity(), std::numeric_limits<float>::infinity(), {}};
-  program::Epilogue epilogue{};
+  program::Epilogue epilogue;
 
   void run(const program::Operands& at) const {
-    Ending own = ending;
-    if (!epilogue.empty())
-      own.finish = [&](float* results, std::size_t count) {
-        epilogue.apply(results, count, static_cast<std::size_t>(results - at.results()), at);
-      };
     convolve(tiling, kernels, Filters(tiling, at.constants[0]), threads, at.floats(0),
-             reinterpret_cast<float*>(at.scratch), at.results(), own);
+             reinterpret_cast<float*>(at.scratch), at.results(), epilogue.ending(at));
   }
 };
 
@@ -90,9 +67,8 @@ class SparseConvKernel final : public program::Kernel {
     const ConvolutionShape shape{image_extents(request.inputs[0].shape), image_extents(request.output_shape()),
                                  convolution->groups, convolution->window};
     const Kernels& kernels = *available_kernels().front();
-    const auto work = std::make_shared<Work>(
-        Work{best_tiling(shape, weights.entries(), request.threads, kernels), kernels, request.threads});
-    if (!limits_of(request, work->ending)) work->epilogue = program::Epilogue(request);
+    const auto work = std::make_shared<const Work>(Work{best_tiling(shape, weights.entries(), request.threads, kernels),
+                                                        kernels, request.threads, program::Epilogue(request)});
     const Tiling& tiling = work->tiling;
 
     std::vector<Offer> all(1);

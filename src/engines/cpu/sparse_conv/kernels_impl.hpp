@@ -3,9 +3,12 @@
 // The loops of kernels.hpp, compiled into each file that includes this for its own instruction set.
 
 #include "engines/cpu/lanes/lanes.hpp"
+#include "engines/cpu/sparse_conv/kernels.hpp"
 
 namespace spdnn::sparse_conv {
 namespace {
+
+using namespace lanes;
 
 /// Additions in flight that keep the multiply-add units busy: their latency times their number.
 constexpr std::int32_t kInFlight = 8;
@@ -92,7 +95,7 @@ void move(const float* from, float* to, std::int64_t count, std::int64_t writabl
 void gather(const float* from, float* to, std::int64_t count, std::int64_t step) {
   std::int64_t i = 0;
   if (step == 2)
-    for (; i + kLanes < count; i += kLanes) store(to + i, load_even(from + 2 * i));
+    for (; i + kLanes < count; i += kLanes) store(to + i, even_of(load(from + 2 * i), load(from + 2 * i + kLanes)));
   for (; i < count; ++i) to[i] = from[i * step];
 }
 

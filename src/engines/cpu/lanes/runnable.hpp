@@ -1,0 +1,34 @@
+#pragma once
+
+#include <vector>
+
+namespace spdnn::lanes {
+
+/// Whether this processor runs files that the Makefile compiles for an instruction set (ISA_FLAGS).
+inline bool runs_avx512() {
+#if defined(__x86_64__)
+  return __builtin_cpu_supports("avx512f") != 0 && __builtin_cpu_supports("avx512bw") != 0 &&
+         __builtin_cpu_supports("avx512dq") != 0 && __builtin_cpu_supports("avx512vl") != 0;
+#else
+  return false;
+#endif
+}
+inline bool runs_avx2() {
+#if defined(__x86_64__)
+  return __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0;
+#else
+  return false;
+#endif
+}
+
+/// The loops that this processor runs, fastest first; never empty. Null where the compiler lacks an instruction set.
+template <class Kernels>
+std::vector<const Kernels*> runnable(const Kernels* avx512, const Kernels* avx2, const Kernels* portable) {
+  std::vector<const Kernels*> found;
+  if (runs_avx512() && avx512 != nullptr) found.push_back(avx512);
+  if (runs_avx2() && avx2 != nullptr) found.push_back(avx2);
+  found.push_back(portable);
+  return found;
+}
+
+}  // namespace spdnn::lanes

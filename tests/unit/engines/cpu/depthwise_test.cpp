@@ -1,0 +1,184 @@
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <limits>
+#include <set>
+
+#include "engines/cpu/depthwise/convolve.hpp"
+#include "engines/cpu/depthwise/dispatch.hpp"
+#include "support/kernel_contract.hpp"
+#include "support/models.hpp"
+
+namespace spdnn {
+namespace {
+
+using testing::ModelCase;
+
+const Convolution& convolution_of(const ModelCase& one) {
+  return std::get<Convolution>(one.model.nodes.front().operation);
+}
+
+depthwise::Tiling depthwise_tiling(const ModelCase& one, const depthwise::Kernels& kernels, int threads) {
+  const Extent images = one.inputs.front().shape.front();
+  const Shape& output = one.model.values[one.model.outputs.front()].shape;
+  const ConvolutionShape shape{image_extents(one.inputs.front().shape), image_extents(with_batch(output, images)),
+                               convolution_of(one).groups, convolution_of(one).window};
+  return {shape, kernels, threads};
+}
+
+/// The result of the model's convolution; what it is not to write, before and behind it, is compared.
+std::vector<float> by_planes(const ModelCase& one, const depthwise::Tiling& tiling, const depthwise::Kernels& kernels,
+                             int threads) {
+  const Convolution& convolution = convolution_of(one);
+  const std::vector<float> weights = dense_rows(convolution.weights, 0, convolution.weights->rows);
+  const auto scratch = allocate<float>(depthwise::scratch_size(tiling, threads));
+  std::fill_n(scratch.get(), depthwise::scratch_size(tiling, threads), std::numeric_limits<float>::quiet_NaN());
+  const ImageExtents& out = tiling.shape.out;
+  constexpr std::size_t kAround = 40;
+  const auto size = static_cast<std::size_t>(out.images * out.channels * out.pixels());
+  std::vector<float> results(size + 2 * kAround, -7.F);
+  // Exactly as long as the images, so that sanitizers see what is read behind them.
+  const std::vector<float> images(one.inputs.front().values.begin(), one.inputs.front().values.end());
+  depthwise::convolve(tiling, kernels, {weights.data(), convolution.bias.empty() ? nullptr : convolution.bias.data()},
+                      threads, images.data(), scratch.get(), results.data() + kAround, {});
+  EXPECT_EQ(std::count(results.begin(), results.begin() + kAround, -7.F), kAround) << one.name;
+  EXPECT_EQ(std::count(results.end() - kAround, results.end(), -7.F), kAround) << one.name;
+  return {results.begin() + kAround, results.end() - kAround};
+}
+
+ModelCase case_of(const std::string& name, testing::Rng& rng, const Shape& shape, Index filters, const Window& window,
+                  double density = 1) {
+  const auto channels = static_cast<Index>(shape[1]);
+  return testing::convolution_case(
+      name,
+      testing::random_convolution(rng, channels, channels * filters, window, density, channels, rng.below(2) == 0),
+      shape, testing::random_tensor(rng, shape, 0.8));
+}
+
+/// One depthwise convolution after another with everything in which they may differ drawn at random.
+ModelCase random_depthwise(std::uint32_t seed) {
+  testing::Rng rng(seed);
+  const auto from = [&](Index least, Index most) { return least + static_cast<Index>(rng.below(most - least + 1)); };
+  Window window;
+  const bool square = rng.below(2) == 0;
+  for (const std::size_t axis : {0U, 1U}) {
+    window.kernel[axis] = square ? 3 : from(1, 6);
+    window.stride[axis] = from(1, 3);
+    window.dilation[axis] = square ? 1 : from(1, 3);
+    window.pad_begin[axis] = from(0, 4);
+    window.pad_end[axis] = from(0, 4);
+  }
+  const auto least = [&](std::size_t axis) { return (window.kernel[axis] - 1) * window.dilation[axis] + 1; };
+  const Shape shape{from(1, 3), from(1, 9), least(0) + from(0, 20), least(1) + from(0, 60)};
+  return case_of(fmt::format("random {}", seed), rng, shape, from(1, 3), window, rng.real(0.3, 1));
+}
+
+std::vector<ModelCase> depthwise_cases() {
+  std::vector<ModelCase> cases;
+  for (ModelCase& one : testing::convolution_battery())
+    if (one.inputs.front().shape[1] == Extent{convolution_of(one).groups}) cases.push_back(std::move(one));
+  for (std::uint32_t seed = 0; seed < 100; ++seed) cases.push_back(random_depthwise(seed));
+  testing::Rng rng(81);
+  for (const Index kernel : {3U, 5U, 7U})
+    for (const Index stride : {1U, 2U})
+      for (const Extent size : {1, 2, 7, 14, 28, 33, 56}) {  // the images of networks among them
+        Window window = testing::same_window(kernel, kernel);
+        window.stride = {stride, stride};
+        cases.push_back(case_of(fmt::format("{0} x {0} by {1}, stride {2}", size, kernel, stride), rng,
+                                {2, 3, size, size}, 1, window));
+      }
+  Window wide = testing::same_window(3, 3);
+  cases.push_back(case_of("several tiles of rows", rng, {1, 2, 30, 700}, 1, wide));
+  wide.stride = {2, 2};
+  cases.push_back(case_of("several tiles of rows, stride 2", rng, {1, 2, 30, 1400}, 1, wide));
+  cases.push_back(case_of("a sequence", rng, {2, 5, 1, 300}, 2, testing::same_window(1, 9)));
+  cases.push_back(case_of("padding alone", rng, {1, 2, 1, 1}, 1, {.stride = {3, 3}, .pad_begin = {4, 4}}));
+  return cases;
+}
+
+TEST(Depthwise, StaysWithinTheBoundOnEveryInstructionSetAndWithAnyThreads) {
+  for (const ModelCase& one : depthwise_cases()) {
+    const Bounded expected = evaluate(one.model, one.inputs).front();
+    for (const depthwise::Kernels* const kernels : depthwise::available_kernels())
+      for (const int threads : {1, 2, 5})
+        EXPECT_LE(largest_ratio(expected, by_planes(one, depthwise_tiling(one, *kernels, threads), *kernels, threads)),
+                  1)
+            << one.name << " " << kernels->instruction_set << ", " << threads << " threads";
+  }
+}
+
+/// What the test above is to meet.
+TEST(Depthwise, IsTestedWithAllKindsOfTiles) {
+  std::set<std::string> kinds;
+  for (const ModelCase& one : depthwise_cases()) {
+    const depthwise::Tiling tiling = depthwise_tiling(one, *depthwise::available_kernels().front(), 1);
+    const auto note = [&](bool is, const char* kind) {
+      if (is) kinds.insert(kind);
+    };
+    note(tiling.row_tiles() > 1, "tiles of rows");
+    note(tiling.row_tiles() > 1 && tiling.shape.window.stride[1] == 2, "tiles of rows of two phases");
+    note(tiling.square == 3, "3 x 3");
+    note(tiling.square == 5, "5 x 5");
+    note(tiling.shape.out.width < 4, "rows shorter than any register");
+    note(tiling.shape.out.height < 3, "single rows");
+    note(tiling.columns == 0, "padding alone");
+    note(tiling.columns < tiling.shape.in.width, "columns that nothing reads");
+    note(tiling.shape.filters() > 1, "several filters of a channel");
+  }
+  EXPECT_EQ(kinds.size(), 9U);
+}
+
+/// A batch is the images one by one, to the last bit.
+TEST(Depthwise, ImagesDoNotDependOnTheirBatch) {
+  testing::Rng rng(82);
+  const ModelCase all = case_of("all", rng, {7, 6, 9, 9}, 1, testing::same_window(3, 3));
+  const depthwise::Kernels& kernels = *depthwise::available_kernels().front();
+  const std::vector<float> together = by_planes(all, depthwise_tiling(all, kernels, 1), kernels, 1);
+  for (std::size_t image = 0; image < 7; ++image) {
+    const auto values = all.inputs.front().values.span().subspan(image * 486, 486);
+    const ModelCase one = testing::convolution_case("one", convolution_of(all), {1, 6, 9, 9},
+                                                    testing::make_tensor({1, 6, 9, 9}, {values.begin(), values.end()}));
+    const std::vector<float> alone = by_planes(one, depthwise_tiling(one, kernels, 1), kernels, 1);
+    EXPECT_TRUE(std::equal(alone.begin(), alone.end(), together.begin() + static_cast<long>(image * 486))) << image;
+  }
+}
+
+/// Permuted channels with permuted filters permute the results, to the last bit.
+TEST(Depthwise, ChannelsDoNotDependOnTheirOrder) {
+  testing::Rng rng(83);
+  const ModelCase given = case_of("given", rng, {1, 5, 10, 12}, 1, testing::same_window(5, 5));
+  Convolution reversed = convolution_of(given);
+  testing::Rows rows(5);
+  std::vector<float> values;
+  for (Index i = 0; i < 5; ++i) {
+    const CsrMatrix& weights = convolution_of(given).weights;
+    for (Offset k = weights.offsets[4 - i]; k < weights.offsets[5 - i]; ++k)
+      rows[i].emplace_back(weights.indices[k], weights.entry_value(k));
+    if (!reversed.bias.empty()) reversed.bias[i] = convolution_of(given).bias[4 - i];
+    const auto plane = given.inputs.front().values.span().subspan((4 - i) * 120, 120);
+    values.insert(values.end(), plane.begin(), plane.end());
+  }
+  reversed.weights = testing::make_matrix(25, rows);
+  const Shape shape{1, 5, 10, 12};
+  const ModelCase other = testing::convolution_case("reversed", reversed, shape, testing::make_tensor(shape, values));
+  for (const depthwise::Kernels* const kernels : depthwise::available_kernels()) {
+    const std::vector<float> first = by_planes(given, depthwise_tiling(given, *kernels, 1), *kernels, 1);
+    const std::vector<float> second = by_planes(other, depthwise_tiling(other, *kernels, 1), *kernels, 1);
+    for (long i = 0; i < 5; ++i)
+      EXPECT_TRUE(std::equal(first.begin() + i * 120, first.begin() + (i + 1) * 120, second.begin() + (4 - i) * 120))
+          << kernels->instruction_set << " channel " << i;
+  }
+}
+
+/// In whole models, with the functions that are fused.
+TEST(Depthwise, KeepsTheContractOfKernels) {
+  const program::Kernel& kernel = *testing::kernels_of("depthwise").front();
+  std::vector<ModelCase> cases = depthwise_cases();
+  for (const Extent batch : {1, 7}) cases.push_back(testing::small_network(84, 0.7, batch));
+  for (std::uint32_t seed = 0; seed < 40; ++seed) cases.push_back(testing::RandomModel(seed).make(5 + seed, 2));
+  EXPECT_EQ(testing::contract_fault(kernel, cases), "");
+}
+
+}  // namespace
+}  // namespace spdnn
