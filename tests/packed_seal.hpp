@@ -8,8 +8,8 @@
 
 namespace spdnn::packed {
 
-/// Gives a changed packed file in memory the right checksums, as far as its table can be followed, so that tests and
-/// the fuzzer reach the checks that follow those of the checksums.
+/// Corrects the checksums of a changed packed file in memory, as far as its table can be followed, so that tests and
+/// the fuzzer reach the checks after the checksums.
 inline void seal(std::span<std::byte> file) {
   Header header;
   if (file.size() < sizeof header) return;

@@ -1,8 +1,7 @@
-// How fast files are read from the page cache. usage: io_bench [LAYERS_DIR NEURONS IMAGES.tsv]
+// Read rates of files in the page cache. usage: io_bench [LAYERS_DIR NEURONS IMAGES.tsv]
 // Without arguments it writes files of the official form (32 edges of weight 1/16 per neuron, images one tenth full,
 // sorted as the official ones) and reads them back, and does the same for a packed network. Each figure is the median
-// of kRuns. "per core" divides by the CPU time of all threads, in which threads that wait in a spin count as working,
-// so that the figure does not flatter.
+// of kRuns. "per core" divides by the CPU time of all threads, spinning included, so that the figure does not flatter.
 
 #include <fmt/format.h>
 #include <unistd.h>

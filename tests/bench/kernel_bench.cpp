@@ -1,11 +1,11 @@
 // Times and checks every tile shape of `resident` (or any variants by name) on one network, in one process: for tuning.
 //   kernel_bench --neurons 1024 --layers 120 --network random --weights uniform --engines all
-// Prints a line an engine: infer time (reset to outcome), rate, share of the shared memory floor, and how the last
-// activations of a few images compare: `bits`, the share equal to the last bit to fp32 sums in the given order; `err`,
-// the worst difference from the fp64 reference, of which rounding has its part in any engine; and a checksum. Networks
-// are made so that such a comparison can see something (varied_network.hpp), and a line before the first says what.
-// Exit status 1 where an engine is wrong: another list of categories, a bit where it keeps the order, or an error far
-// above that of plain fp32.
+// Prints a line per engine: infer time (reset to outcome), rate, share of the shared memory floor, and a comparison of
+// the last activations of a few images: `bits`, the share equal to the last bit to fp32 sums in the given order; `err`,
+// the worst difference from the fp64 reference, which includes rounding; and a checksum. Networks are made so that
+// errors show in such a comparison (varied_network.hpp), and a line before the first states which errors would. Exit
+// status 1 if an engine is wrong: another list of categories, a different bit although it keeps the order, or an error
+// far above that of plain fp32.
 
 #include <fmt/format.h>
 #include <xxhash.h>
@@ -123,14 +123,14 @@ Outcome run_once(Engine& engine, Index depth) {
   return engine.outcome();
 }
 
-/// What the last activations of the first images have to be.
+/// The expected last activations of the first images.
 struct Expected {
   ImageSet images;
   std::vector<double> exact;    ///< by cpu_reference
   std::vector<double> fused;    ///< in order, fp32
   std::vector<double> rounded;  ///< likewise
   Categories categories;
-  double rounding = 0;  ///< how far `fused` is from `exact`
+  double rounding = 0;  ///< largest difference between `fused` and `exact`
 };
 
 Expected expect(const Plan& plan, const ImageSet& images, Index count) {
@@ -159,7 +159,7 @@ struct Check {
   bool right = false;
 };
 
-/// Another order of summation may err ten times as much as the given one; below 1e-5 nothing is read into it.
+/// Another order of summation may have ten times the error of the given one; errors below 1e-5 are accepted.
 Check check(InspectableEngine& engine, const Candidate& candidate, const Expected& expected, Index depth) {
   engine.load(expected.images);
   const Outcome outcome = run_once(engine, depth);
@@ -179,7 +179,7 @@ Check check(InspectableEngine& engine, const Candidate& candidate, const Expecte
 
 constexpr double kSharedRate = 32.9e12;  ///< bytes per second of all shared memories of an H200, as measured
 
-/// Times and checks one engine; false where it is wrong.
+/// Times and checks one engine; false if it is wrong.
 bool bench_engine(const Candidate& candidate, const Plan& plan, const Problem& problem, const Expected& expected,
                   int trials) {
   const double images = problem.images.images();
@@ -208,7 +208,7 @@ bool bench_engine(const Candidate& candidate, const Plan& plan, const Problem& p
   return checked.right;
 }
 
-/// True where every engine that takes the plan is right.
+/// True if every engine that takes the plan is right.
 bool bench_all(const po::variables_map& values) {
   const Stopwatch making;
   const Problem problem = make_problem(values);

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What a call from Python costs beyond the program's phases, and what memory a large network takes: the numbers of
+"""The overhead of a call from Python beyond the program's phases, and the memory of a large network: the numbers of
 docs/python.md. usage: python_calls.py MNIST SPDNN (with PYTHONPATH=build/python)"""
 
 import pathlib

@@ -24,7 +24,7 @@ def parse(text):
 
 
 def fixed(value, digits=4):
-    """So many significant digits, never with an exponent."""
+    """A number with `digits` significant digits, never with an exponent."""
     if value == 0:
         return "0"
     return f"{value:.{max(0, digits - 1 - math.floor(math.log10(abs(value))))}f}"

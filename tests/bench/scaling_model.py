@@ -17,13 +17,13 @@ STRUCTURE_FREE = "structure-free-16384x120"
 OFFICIAL = ("official-1024x120", "official-65536x120", "official-65536x1920")
 TAGS = (STRUCTURE_FREE, *OFFICIAL)
 SCANS = {STRUCTURE_FREE: "scan-sf-16384x120", "official-1024x120": "scan-official-1024x1920"}
-FITTED_IMAGES = (60000, 7500, 938, 59)  # the points of a scan that its model is fitted to
+FITTED_IMAGES = (60000, 7500, 938, 59)  # the points of a scan to which its model is fitted
 PHASES = ("launch", "join", "read", "plan", "start", "share", "upload", "upload images", "infer", "gather", "rest")
 
 # `resident` has a block of two images on each of 132 multiprocessors where layers are 16384 neurons wide.
 BLOCK_IMAGES = 2 * 132
 
-# What one machine cannot show. Assumptions, as the best and the worst of a range.
+# Quantities that one machine cannot show: assumptions, as the best and the worst of a range.
 LINK_BEST = 400e3 / 8 * 0.8  # MB/s between nodes: a link of 400 Gb/s at 80 %
 LINK_WORST = 100e3 / 8 * 0.5  # a link of 100 Gb/s at 50 %
 EDGE_BYTES = 4  # of a plan on its way to another node: a column number per stored edge
@@ -192,7 +192,7 @@ class Model:
         self.read_mb = statistics.linear_regression(sizes, [run["seconds"]["read"] for run in scan]).slope
 
     def read(self, problem, images):
-        """Of a rank that has so many images: it reads a part of the file as large as they are."""
+        """Seconds in which a rank reads its part of the file, which has the size of `images` images."""
         return max(0, problem.phases[1]["read"] + self.read_mb * problem.image_mb * (images - IMAGES))
 
     def on_two(self, problem, trials):
@@ -230,7 +230,7 @@ class Model:
         }
 
     def infer_bound(self, problem, images, worst):
-        """What would have been measured, were the model as far off as it ever was."""
+        """`infer` if the model is off by its largest error: too fast if `worst`, otherwise too slow."""
         of = [self.problems[tag] for tag in OFFICIAL[1:]] if problem.tag in OFFICIAL[1:] else [problem]
         most = max(abs(error.relative) for one in of for error in [*one.infer_errors, one.infer_on_two()])
         return problem.infer(images) / (1 - most if worst else 1 + most)

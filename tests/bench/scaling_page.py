@@ -144,7 +144,7 @@ class Page:
         return table(head, rows)
 
     def check_claims(self):
-        """What the text says in words. Where a measurement contradicts it, other numbers are not enough."""
+        """Checks the claims of the text in words: a measurement that contradicts one needs another text, not other numbers."""
         claims = {
             "two GPUs are slower than one": all(p.wall_of_one_trial(2) > p.wall_of_one_trial(1) for p in self.problems),
             "efficiency of infer is above 100 % for the structure-free network alone":
@@ -173,7 +173,7 @@ class Page:
         return percent(phases["share"] / sum(phases.values()))
 
     def values(self):
-        """What the text of the page names."""
+        """The numbers that the text of the page names."""
         fitted = self.model
         free, small, shallow, deep = self.problems
         run = free.runs[1][0]

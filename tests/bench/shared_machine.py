@@ -54,7 +54,7 @@ def make_problems(options, spdnn):
 
 @contextlib.contextmanager
 def busy(loops):
-    """That many processes that never sleep."""
+    """`loops` processes that never sleep."""
     running = [subprocess.Popen([sys.executable, "-c", "while True: pass"],
                                 preexec_fn=lambda: os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))) for _ in range(loops)]
     try:

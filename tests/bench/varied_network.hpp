@@ -13,9 +13,8 @@
 #include "data/generate.hpp"
 #include "spdnn/images.hpp"
 
-// Networks for benchmarks in which activations go on distinguishing neurons and images at any depth, and what is
-// compared with them. In ordinary networks all activations end at 0 or at the cap, and a check of them would see no
-// error.
+// Networks for benchmarks whose activations distinguish neurons and images at any depth, and comparisons of them. In
+// ordinary networks all activations end at 0 or at the cap, where a check would find no error.
 namespace spdnn::bench {
 
 struct VariedOptions {
@@ -24,7 +23,7 @@ struct VariedOptions {
   Index degree = 32;
   bool different = false;  ///< all weights differ, instead of being equal after the first layer
   bool power_law = false;  ///< degrees by a power law, as many edges in all; weights of one value
-  bool own_biases = true;  ///< weights of one value: a bias a neuron; otherwise none
+  bool own_biases = true;  ///< with weights of one value: each neuron has its own bias; otherwise no bias
 };
 
 inline constexpr double kLevel = 16.0;  ///< mean activation aimed at: half of the cap
@@ -186,7 +185,7 @@ inline std::vector<double> in_order_activations(const Plan& plan, const ImageSet
   return all;
 }
 
-/// Which errors a comparison of activations could see.
+/// Measures of the errors that a comparison of activations would find.
 struct Visibility {
   double between = 0;          ///< share of activations strictly between 0 and the cap
   double distinct_values = 0;  ///< in a row, as a share of its neurons, on average

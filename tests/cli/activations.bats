@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# spdnn infer --activations: the forms agree, passes and ranks change no bit, and what cannot be written is refused before
-# any work.
+# spdnn infer --activations: the forms agree, passes and ranks change no bit, and outputs that cannot be written are refused
+# before any work.
 
 load ../support/ranks
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# An operation of models is a struct, a line of include/spdnn/operations.def and a file with its rules: the one in
-# tests/toy_operation is known to nothing else, and a program with it works (docs/add_an_operation.md).
+# An operation of models is a struct, a line of include/spdnn/operations.def and a file with its rules: no other code names
+# the one in tests/toy_operation, and a program with it works (docs/add_an_operation.md).
 
 # Compiles src/model, what it needs of src/core, and the test of the operation as one unit, with the longer list; the rules of
 # the operation separately.

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# What a model makes of pictures: the classes in the report, their names, files of answers in the form that their ending
-# says, and notes on what becomes of numbers.
+# A model's answers for pictures: the classes in the report, their names, files of answers in the form given by their
+# ending, and notes on the scaling of numbers.
 
 setup() {
   root=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)

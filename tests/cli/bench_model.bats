@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# `spdnn bench model`: which times it takes, and how it shows them. No test judges how fast anything is.
+# `spdnn bench model`: the times that it takes, and their presentation. No test judges a speed.
 
 setup_file() {
   cd "$BATS_FILE_TMPDIR" || return 1
@@ -121,7 +121,7 @@ END
   wrong '.layers = 1' 'layers is 1, expected null or a list'
 }
 
-@test "what does not fit is refused" {
+@test "options that do not fit are refused" {
   refused() {
     run "$SPDNN" bench model "${@:3}"
     [ "$status" -eq "$1" ]

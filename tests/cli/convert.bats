@@ -172,7 +172,7 @@ bad() {
   done
 }
 
-@test "convert: what does not go together is a usage error" {
+@test "convert: options that do not go together are a usage error" {
   make_files
   for arguments in "net" "net out.tsv" "net out.spdnn" "net out --bias 1" "net out --form csv" "net out --images 3" \
     "sparse-images-4.tsv out.mtx --layers 2" "net out.spdnn --form tsv" "net out.spdnn --bias x" \

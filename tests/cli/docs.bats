@@ -1,6 +1,5 @@
 #!/usr/bin/env bats
-# What the pages for readers say of the repository is true: links and paths lead somewhere, make targets exist, and one
-# version is stated everywhere.
+# The pages agree with the repository: links and paths exist, make targets exist, and all state one version.
 
 setup() {
   root=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)

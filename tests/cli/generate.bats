@@ -54,7 +54,7 @@ setup() {
   [ "$status" -eq 1 ]
 }
 
-@test "what does not fit together is a usage error, and nothing is written" {
+@test "options that do not fit together are a usage error, and nothing is written" {
   network=(generate network --neurons 1024 --layers 2)
   inputs=(generate inputs --neurons 1024)
   refused() {

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# What describes the program: the help of each command, its man page, and the completion of shells.
+# Descriptions of the program: the help of each command, its man page, and the completion of shells.
 
 repository=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
 commands=(infer generate convert inspect bench report variants help)
@@ -55,7 +55,7 @@ names() { grep -oE '^  --[a-z0-9-]+' | tr -d ' ' | sort -u; }
   help inspect | names | grep -qx -- --layer
 }
 
-@test "help bench: what each of its suites is for, and what it takes" {
+@test "help bench: the purpose and the options of each suite" {
   help bench >text
   for what in layers suite scaling; do
     [ "$(help bench $what | sed -n 1p)" = "usage: spdnn bench $what [OPTIONS]" ]
@@ -112,8 +112,8 @@ names() { grep -oE '^  --[a-z0-9-]+' | tr -d ' ' | sort -u; }
   done
 }
 
-# completes WORDS...: what bash offers for the last of the words of a command line. A file `no_files` is there where it is
-# not to offer names of files instead.
+# completes WORDS...: prints bash's completions of the last word of a command line. A file `no_files` exists where bash must
+# not offer names of files instead.
 completes() {
   COMP_WORDS=(spdnn "$@") COMP_CWORD=$#
   COMPREPLY=()

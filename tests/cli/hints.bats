@@ -1,6 +1,5 @@
 #!/usr/bin/env bats
-# Messages that lead on: what is near a name that is wrong, which option takes a file, and how the models of other
-# programs are converted.
+# Messages with hints: names near a wrong one, the option that takes a file, and the conversion of other programs' models.
 
 setup() {
   cd "$BATS_TEST_TMPDIR" || return 1

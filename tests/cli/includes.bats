@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# What include/ and src/ include fits the rooms of tests/tools/include_graph.py: no arrow up, and so no circle.
+# The includes of include/ and src/ respect the rooms of tests/tools/include_graph.py: no arrow up, and so no circle.
 
 setup() {
   root=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)

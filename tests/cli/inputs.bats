@@ -174,7 +174,7 @@ PY
   done
 }
 
-@test "inputs: what the caller says of sizes is believed" {
+@test "inputs: sizes given by the caller are accepted" {
   mkdir net
   printf '1\t1\t1\n' > net/n2000000-l1.tsv
   printf '2000000\t1\t1\n' > sparse-images-2000000.tsv

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# spdnn inspect --html: the page is there and whole, says what a run says, and what does not fit is refused. What the
-# numbers are is tested in tests/unit, what inspect prints in options.bats.
+# spdnn inspect --html: the page is written whole, agrees with a run, and wrong requests are refused. tests/unit checks
+# the numbers, options.bats the output of inspect.
 
 setup() {
   root=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
@@ -213,7 +213,7 @@ model_of() {
   model_of joined '["N", 3]' '{"op": "reshape", "name": "r", "inputs": ["input"], "shape": ["N", 3, 1]},
     {"op": "pad", "name": "p", "inputs": ["r"], "begin": [0, 0, 0], "end": [0, 1000000000, 1000000]}'
   would_refuse joined 4 '--host-memory: conv_* needs more memory for 1 image at a time than the * available'
-  # A fixed batch is what infer takes, too.
+  # infer takes a fixed batch, too.
   model_of fixed '[4, 3]' '{"op": "relu", "name": "r", "inputs": ["input"]}'
   "$SPDNN" inspect fixed/m.safetensors --json inspected.json | grep -q '^would run .* for 4 images at a time: '
   jq -e '.batch == 4' inspected.json
@@ -238,8 +238,8 @@ model_of() {
 }
 
 @test "inspect chooses for the model that infer runs, of which rewrites leave less" {
-  # Half of the first node's outputs are zero for every image: of the weights of the others, too many are not zero to leave zeros
-  # out.
+  # Half of the first node's outputs are zero for every image. The other nodes have too many non-zero weights for a kernel that
+  # skips zeros.
   /usr/bin/python3 -c "
 import numpy, struct
 weights = numpy.zeros((512, 256), '<f4')

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# What `make install` leaves is all that a program needs which links the library.
+# `make install` installs all that a program needs to link the library.
 
 repository=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
 
@@ -137,7 +137,7 @@ END
 @test "install: the module file puts the tree that it is in on the paths" {
   file=$(echo "$tree"/share/modulefiles/spdnn/*)
   [[ "$("$tree/bin/spdnn" --version)" == *"spdnn ${file##*/} "* ]]
-  # What Environment Modules and Lmod define for module files, as far as ours goes.
+  # The commands of Environment Modules and Lmod that our module file uses.
   cat >load.tcl <<'END'
 set ModulesCurrentModulefile [lindex $argv 0]
 proc module-whatis {text} {}

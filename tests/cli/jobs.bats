@@ -176,7 +176,7 @@ END
   [ "$(grep -oE -- '/jobs  [036] --trials 3 $' submitted | xargs)" = "/jobs 0 --trials 3 /jobs 3 --trials 3 /jobs 6 --trials 3" ]
   # No more than two elements run at one time.
   [ "$(grep -o -- '--dependency=[^ ]*' submitted | xargs)" = "--dependency=afterany:71 --dependency=afterany:72" ]
-  # What is in the queue is known by its line.
+  # An element in the queue is recognised by its line.
   printf '%s\n' "echo '2 72 PENDING $PWD/build/cluster +3'" "echo '1 73 RUNNING $PWD/build/cluster +6'" \
     "echo '3 99 RUNNING /elsewhere +0'" "echo 'N/A 98 RUNNING $PWD/build/cluster +0'" | make_command squeue
   : >submitted

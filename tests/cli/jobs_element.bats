@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # shellcheck disable=SC2154  # support/jobs.bash sets them
-# What an element of a sweep runs, with commands that take the place of Slurm's and of the program.
+# The commands that an element of a sweep runs, with test doubles for Slurm's commands and for the program.
 
 setup() {
   load ../support/jobs

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# The cluster jobs of an installed program: where they find it, where results go, and how settings lie over one another.
+# The cluster jobs of an installed program: its path, the place of results, and the precedence of settings.
 
 setup() {
   load ../support/jobs
@@ -29,7 +29,7 @@ has() { grep -qxF -- "$1" arguments; }
   [ "$output" = "job 77; its log: $HOME/spdnn/cluster/logs/spdnn-infer-77.log" ]
   jobs=$prefix/share/spdnn/jobs
   [ "$(tail -n 6 arguments)" = "$(printf '%s\n' "$jobs/infer.sbatch" "$jobs" '' first --network 'my net.spdnn')" ]
-  # What is submitted runs the installed program, in a job that knows no more than its arguments.
+  # The submitted job runs the installed program and depends on its arguments alone.
   make_launcher srun
   echo 'done 0' >starts
   env -i HOME="$HOME" PATH="$PATH" SLURM_JOB_ID=7 SLURM_JOB_NAME=spdnn-infer SLURM_NTASKS=1 SLURM_JOB_NODELIST=n0 \

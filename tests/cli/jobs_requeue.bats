@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # shellcheck disable=SC2154  # support/jobs.bash sets them
-# When the cluster jobs queue themselves again, with commands that take the place of Slurm's; tests/slurm has a real one.
+# The cases in which cluster jobs requeue themselves, with test doubles for Slurm's commands; tests/slurm has a real Slurm.
 
 setup() {
   load ../support/jobs
@@ -15,7 +15,7 @@ setup() {
 
 teardown() { cat "$results"/logs/*; }
 
-# make_squeue STATE [FAILURES]: a squeue that fails so often, and then says that the job is in this state.
+# make_squeue STATE [FAILURES]: a squeue that fails FAILURES times, and then reports that the job is in this state.
 make_squeue() {
   echo "${2:-0}" >failures
   make_command squeue <<END
@@ -129,7 +129,7 @@ ends_with() {
   ends_with 5
   [ "$requeues" -eq 0 ]
   grep -q '^stopped 4 times without getting further ' "$results/run.failed"
-  # What the program itself finds wrong would be wrong again.
+  # An error of the program itself would happen again.
   for code in 2 3; do
     start run "fail $code"
     ends_with "$code"

@@ -37,7 +37,7 @@ setup() {
   [ "${lines[3]}" = "failed: lost: its result cannot be read" ]
 }
 
-# Changes the result NAME.json to what an EXPRESSION of jq makes of it, as the program would write it.
+# Changes the result NAME.json by an EXPRESSION of jq, in the program's form.
 change() {
   jq -c "$2" "$results/$1.json" >changed
   mv changed "$results/$1.json"
@@ -202,7 +202,7 @@ make_program() {
   [ "${lines[0]}" = "1 elements: 0 in the results, 0 in the queue" ]
 }
 
-@test "where the commit does not say what the program was built of, a result is done if it is younger than the program" {
+@test "if the commit does not identify the program's sources, a result is done if it is younger than the program" {
   make_result 1024x6-auto
   mv "$results/1024x6-auto.json" result.json
   for built in '0123456789ab, modified' unknown; do

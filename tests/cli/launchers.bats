@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# What the program makes of a launcher's environment, without any MPI library: a plug-in of the tests' own stands for it.
+# The program under launchers' environments, without any MPI library: a plug-in of the tests is its double.
 
 load ../support/ranks
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# Files of models: spdnn convert between the forms, what is damaged or does not fit, writers that are stopped.
+# Files of models: spdnn convert between the forms, files that are damaged or do not fit, writers that are stopped.
 
 setup() {
   root=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
@@ -55,7 +55,7 @@ refused() {
   tar xJf "$cnn/trained-1.tar.xz"
   for network in */model.onnx; do
     network=${network%/model.onnx}
-    [ -f "$network/table.npy" ] && continue  # of tokens, which the run below does not know
+    [ -f "$network/table.npy" ] && continue  # its inputs are tokens, which the run below does not have
     mkdir "$network/out"
     "$SPDNN" convert "$network/model.onnx" a.spdnn
     "$SPDNN" convert a.spdnn "$network/out/b.safetensors"
@@ -218,7 +218,7 @@ refused() {
   refused 2 '*conv_reference runs no program' convert m.spdnn none/m.spdnn --program conv_reference
   refused 2 '*--batch cannot be used with a model that is stored without --program' \
     convert m.spdnn none/m.spdnn --batch 2
-  # A byte of the program is another one.
+  # A changed byte of the program.
   /usr/bin/python3 -c '
 data = bytearray(open("p.spdnn", "rb").read())
 data[data.index(b"spdnn-program-1")] ^= 1

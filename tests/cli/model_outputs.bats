@@ -61,7 +61,7 @@ for name in both:
   [[ "$output" == *"PASSED (against all.npz on all 20 images"* ]]
 }
 
-@test "what does not fit several outputs is refused, with their names" {
+@test "options that do not fit several outputs are refused, with their names" {
   "${infer[@]}" --output fc --logits fc.npy >out
   refused 2 "spdnn: --output: the model has no output 'fd', but pool, fc" "${infer[@]}" --output fd
   refused 2 "spdnn: --logits: the model has 2 outputs (pool, fc): an .npz file takes all of them; --output NAME chooses one" \

@@ -111,7 +111,7 @@ pathlib.Path('logits.npy').write_bytes(data)"
   jq -e '.verdict.status == "FAILED" and .expected.first_ids == [20]' run.json
 }
 
-# on_host NAME FOLDER: sets `on`, what makes a command one on a host of this name that sees the files of FOLDER.
+# on_host NAME FOLDER: sets `on`, a prefix that runs a command on a host of this name that sees the files of FOLDER.
 # shellcheck disable=SC2016  # the inner shell's
 on_host() { on=(unshare --uts bash -c 'hostname "$0" && cd "$1" && shift && exec "$@"' "$1" "$2"); }
 

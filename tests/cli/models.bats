@@ -156,7 +156,7 @@ open('vgg/model.safetensors', 'wb').write(data)"
   [[ "$output" == *FAILED* ]]
 }
 
-@test "what does not fit the model is refused: exit code 3, one line, nothing written" {
+@test "inputs that do not fit the model are refused: exit code 3, one line, nothing written" {
   array nan.npy "(1, 1, 6, 6)" "[float('nan')] * 36" "<f4"
   array wide.npy "(2, 1, 6, 7)" "[0.5] * 84" "<f4"
   array few.npy "(19,)" "[0] * 19" "<i8"
@@ -407,7 +407,7 @@ for name, shape in (('input', (2, 3, 7, 5)), ('output', (2, 4, 5, 4))):
   [ "$(find . -name '.*.npy*' -o -name '*.tmp*' | wc -l)" -eq 0 ]
 }
 
-@test "what the machine does not give is refused: memory, a GPU" {
+@test "runs that need more than the machine has are refused: memory, a GPU" {
   refused 4 "spdnn: --host-memory: *" "${infer[@]}" --host-memory 100
   if ! "$SPDNN" --version | grep -q 'CUDA: *[0-9]'; then refused 2 "spdnn: --device: *CUDA*" "${infer[@]}" --device cuda; fi
 }

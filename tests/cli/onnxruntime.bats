@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# ONNX files that spdnn writes are loaded by onnxruntime, which computes the same; so it does with files that spdnn reads.
+# onnxruntime loads the ONNX files that spdnn writes, and its results agree with spdnn's on these files and on those read.
 
 setup() {
   root=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# Options do what they say, as seen in the report, in the threads that run, and in stored plans that are not used.
+# The effects of options, seen in the report, in the threads that run, and in stored plans that are not used.
 
 setup() {
   cd "$BATS_TEST_TMPDIR" || return 1

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# Outputs: checked before the work, whole or not at all, in the place and with the rights of what they replace.
+# Outputs: checked before the work, written whole or not at all, with the place and the permissions of the file that they replace.
 
 setup() {
   cd "$BATS_TEST_TMPDIR" || return 1
@@ -227,7 +227,7 @@ kill_writer() {
   chmod 4640 c.tsv
   "${infer[@]}" --categories c.tsv >report
   [ "$(stat -c '%u %g %a' c.tsv)" = "65534 60000 4640" ]
-  # Another user cannot keep the owner, and passes on no right of an owner or a group that the file had.
+  # Another user cannot keep the owner, and gets no permission that only the file's owner or group had.
   mkdir -m 777 open
   echo old >open/c.tsv
   chown 60000:60000 open/c.tsv

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# The recipes of make/packaging, and the check of what a portable program asks for; tests/tools/dist_chroot.sh tries the archive.
+# The recipes of make/packaging, and the check of a portable program's symbols; tests/tools/dist_chroot.sh tries the archive.
 
 setup() {
   root=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
@@ -38,13 +38,13 @@ setup() {
   diff Dockerfile spdnn.def
 }
 
-@test "what a portable program is linked with has no symbol newer than glibc 2.28, and one that is needed runs" {
+@test "a portable program is linked with no symbol newer than glibc 2.28, and our replacements of newer ones run" {
   CC="${compiler[*]}" "$root/make/portable/stubs.sh" "$PWD/stubs"
   [ "$(grep -c . stubs/symbols)" -gt 2000 ]
   run grep -E ' GLIBC_2\.(29|3[0-9]) ' stubs/symbols
   [ "$status" -eq 1 ]
   grep -q '^libpthread function .* GLIBC_2.2.5 pthread_create$' stubs/symbols
-  # Constructors run, what is thrown in a thread is caught there, files are found: all by way of compat.c.
+  # Constructors run, a thread catches its exceptions, files are found: all through compat.c.
   cat >program.cpp <<'END_OF_PROGRAM'
 #include <chrono>
 #include <cmath>

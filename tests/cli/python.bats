@@ -96,7 +96,7 @@ passes() {
   [ "$status" -eq 0 ]
   [[ "$output" == "$PWD/venv/"* ]]
   [[ "$("$SPDNN" --version)" == *"$(cut -d' ' -f2 <<<"$output")"* ]]
-  # Models run with what the package has beside the module, wherever the interpreter is, and from any folder.
+  # Models run with the files beside the package's module, wherever the interpreter is, and from any folder.
   "$PYTHON" "$repository/tests/support/toy_model.py" .
   mkdir empty
   run env -C empty ../venv/bin/python -c '

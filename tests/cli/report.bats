@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# spdnn report: what the tables say, that all forms say the same, and what happens to lines that are not understood. The
-# page is opened in a browser, the LaTeX is typeset and the CSV loaded where these programs are installed.
+# spdnn report: the content of tables, the agreement of all forms, and the treatment of invalid lines. The page is opened
+# in a browser, the LaTeX is typeset and the CSV loaded where these programs are installed.
 
 load ../support/result_lines
 
@@ -159,7 +159,7 @@ squeezed() { tr -s ' ' <"$1"; }
   # A line that says that both runs differ is not verified, whatever else it says.
   line 1024 120 cascade twins 0.001 5 "$compared false} | .verdict.against = \"t.tsv\"" >lines.jsonl
   [ "$(aside lines.jsonl)" = $'0\n wrong categories | t.tsv ' ]
-  # What was compared with other things, or on another machine, says nothing of this.
+  # A run that was compared with another list, or on another machine, proves nothing about this one.
   line 1024 120 cascade dead 0.001 5 "$wrong | .verdict.checks = [\"a\", \"b\"]" >lines.jsonl
   line 1024 120 cascade dead 0.002 5 '.verdict.checks = ["c"]' >>lines.jsonl
   line 1024 120 cascade dead 0.002 5 '.verdict.checks = ["b"] | .machine.device = "E"' >>lines.jsonl

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# What results/ holds is what its lines make.
+# The pages of results/ are those made from its lines.
 
 load ../support/result_lines
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# Every JSON line fits tests/schema/results.schema.json: the committed ones, and what each command writes today; and one that
-# lacks a field, or has one that is misspelt, does not.
+# Every JSON line fits tests/schema/results.schema.json: the committed ones, and those that each command writes today. A line
+# that lacks a field, or has a misspelt one, does not.
 
 load ../support/ranks
 
@@ -37,7 +37,7 @@ fits() {
   [[ "$output" =~ ^[0-9]{3,}\ lines,\ 0\ that ]]
 }
 
-@test "the page on results says what each field of the schema is" {
+@test "the page on results explains each field of the schema" {
   fields=$(jq -r '[.. | objects | select(has("additionalProperties")) | .properties | keys[]] | unique[]' \
     "$root/tests/schema/results.schema.json")
   [ "$(wc -w <<<"$fields")" -gt 90 ]

@@ -149,7 +149,7 @@ print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)' "$@"; }
   [ "$(wc -l <err.txt)" -eq 1 ]
 }
 
-@test "what cannot be streamed or does not fit is refused in one line" {
+@test "networks that cannot be streamed and options that do not fit are refused in one line" {
   make_problem 60 20
   "$SPDNN" convert net.spdnn dir --progress never
   run "$SPDNN" infer --network dir --inputs images.spdnn --host-memory 4M --progress never

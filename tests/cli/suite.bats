@@ -233,7 +233,7 @@ END
   [[ "${lines[1]}" == "./launch "*"spdnn infer --generate official --neurons 1024 --layers 4 --inputs scratch/images-1024-digits-100.spdnn \
 --reduce all --variant auto --trials 1 --warm-up 1 --device cpu --precision fp64 --threads 3 --verify 1 --device-state --json "* ]]
   [ "$(ls -A)" = launch ]
-  # What is printed may be pasted into a shell.
+  # Printed commands may be pasted into a shell.
   run "${bare[@]}" --layers 2 --repetitions 1 --dry-run --scratch "it's \$HOME; here"
   eval "words=($output)"
   [ "${words[9]}" = "it's \$HOME; here/images-1024-digits-100.spdnn" ]
@@ -299,7 +299,7 @@ END
   [ "$status" -eq 1 ]
 }
 
-@test "what an engine does not take is left out; what fails does not keep the others from running" {
+@test "configurations that an engine does not take are left out; a failed one does not keep the others from running" {
   run "${bare[@]}" --layers 2 --repetitions 2 --precision fp32 --variant cpu_openmp,cpu_reference
   echo "$output"
   [ "$status" -eq 0 ]

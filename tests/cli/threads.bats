@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# How many threads work, and how they wait for one another.
+# The number of threads, and the way in which they wait for one another.
 
 setup() {
   cd "$BATS_TEST_TMPDIR" || return 1
@@ -9,7 +9,7 @@ setup() {
   infer=("$SPDNN" infer --model model.onnx --inputs images.npy --progress never)
 }
 
-# spins [VARIABLE=VALUE...]: how many turns of libgomp's loop a waiting thread of the program takes before it sleeps.
+# spins [VARIABLE=VALUE...]: prints the number of spins of libgomp's waiting threads before they sleep.
 spins() { env "$@" OMP_DISPLAY_ENV=verbose "$SPDNN" variants 2>&1 >/dev/null | sed -n "s/.*GOMP_SPINCOUNT = '\(.*\)'.*/\1/p"; }
 
 # spins_beside N: the same while N threads run, that of the program among them.

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# What a verdict may say: everything that was asked for is compared, nothing is claimed about an empty or another problem,
-# and a stored plan is what runs.
+# Justified verdicts: every requested comparison is made, nothing is claimed about an empty or another problem, and a stored
+# plan runs.
 
 setup() {
   cd "$BATS_TEST_TMPDIR" || return 1

@@ -40,8 +40,8 @@ TEST(EmulatedFront, AgreesWithTheReference) {
   EXPECT_GT(duplicates, 5U);
 }
 
-/// Sums that round, and numbers that are no multiples of a small fraction: filtered images must not differ from those
-/// that are added up, nor must they be counted in other layers.
+/// Sums that round, and numbers that are not multiples of a small fraction: images that the filter drops must have the
+/// same result, and die in the same layer, as without it.
 TEST(EmulatedFront, FiltersOnlyImagesThatDie) {
   for (const testing::Shifts& shifts : testing::shifts_of_all_widths()) {
     if (!testing::powers_of_two(shifts)) continue;
@@ -63,7 +63,7 @@ TEST(EmulatedFront, FiltersOnlyImagesThatDie) {
   }
 }
 
-/// One image for each octet of classes, of which all inputs are lit.
+/// One image for each octet of classes, with all inputs of the octet lit.
 ImageSet images_of_octets(const testing::Shifts& shifts) {
   MatrixBuilder lit(shifts.neurons * shifts.words);
   for (Index first = 0; first < shifts.neurons; first += std::max(8U, shifts.neurons / 16)) {
@@ -96,7 +96,7 @@ TEST(EmulatedFront, RoundsAndWrapsAroundAsTheKernelsThatItReplaces) {
   }
 }
 
-/// Images of which the first classes are lit in all words, and the others in some.
+/// Images whose first classes are lit in all words, and whose other classes in some.
 ImageSet images_of_two_densities(const testing::Shifts& shifts) {
   MatrixBuilder lit(shifts.neurons * shifts.words);
   for (Index eighths = 1; eighths < 8; ++eighths)

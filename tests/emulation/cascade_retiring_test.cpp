@@ -12,7 +12,7 @@ namespace {
 
 using testing::Rng;
 
-/// Layer 1 adds its bias to sums of 0 as well: images that layer 0 leaves all zero live on.
+/// Layer 1 adds its bias to sums of 0 as well, so that images with zeros alone after layer 0 live on.
 TEST(EmulatedCascade, ImagesAreNotDeadBeforeALayerThatRevivesThem) {
   for (const bool ordered : {false, true}) {
     Rng rng(ordered ? 1 : 2);
@@ -52,7 +52,7 @@ TEST(EmulatedCascade, EqualHashesAreNotTrusted) {
   CascadeRun cascade_run(plan, images, kSmall, {.second = 3U});
   cascade_run.run(plan.depth());
   EXPECT_EQ(cascade_run.activations(plan.depth()), reference->activations());
-  EXPECT_EQ(cascade_run.duplicates(), 1U);  // of the row that the hash's place in the table names
+  EXPECT_EQ(cascade_run.duplicates(), 1U);  // of the row in the hash's slot of the table
 }
 
 /// Compares a plan's activations with the reference's after every layer, the second launch beginning with layer

@@ -1,4 +1,4 @@
-// tail_kernel, run on the CPU: it must compute what the fp64 reference does, sums being exact.
+// tail_kernel, run on the CPU and compared with the fp64 reference; sums are exact.
 
 #include "cascade_run.hpp"
 #include "support/narrow_network.hpp"

@@ -1,5 +1,5 @@
-// The kernels of the `cascade` engine, run on the CPU: what they compute, on machines without a device too. The fp64
-// reference says what it must be; sums are exact.
+// The kernels of the `cascade` engine, run on the CPU, so that they are tested on machines without a device, too. They
+// are compared with the fp64 reference; sums are exact.
 
 #include "cascade_run.hpp"
 
@@ -33,7 +33,7 @@ TEST(EmulatedCascade, AgreesWithTheReferenceAfterEveryLayer) {
         reference->load(images);
         for (const auto& [device, second] : {Setting{kLarge, {}}, Setting{kSmall, 3U}, Setting{kSmall, 2U}}) {
           reference->reset();
-          // The largest number of images is run through all layers at once alone.
+          // The largest number of images is run in one launch only.
           for (Index layers = count < 400 ? 1 : plan.depth(); layers <= plan.depth(); ++layers) {
             SCOPED_TRACE(::testing::Message() << width << " neurons, " << count << " images, " << passes << ", "
                                               << device.block_bytes << " bytes, " << layers << " layers");

@@ -22,12 +22,12 @@ struct Fiber {
   bool started = false;
 };
 
-/// What a thread waits for: nothing, nothing any more, or a barrier: then how many had opened when it came there.
+/// The state of a thread: runs, has ended, or waits at a barrier, with the number of barriers opened by then.
 constexpr unsigned kNothing = ~0U;
 constexpr unsigned kEnded = kNothing - 1;
 
-/// Where a warp's threads leave their values: at one side for every other exchange, so that nobody writes over what
-/// others still read.
+/// The values that a warp's threads exchange. Exchanges alternate between two sides, so that no thread overwrites a
+/// value that others still read.
 struct Warp {
   std::array<std::array<unsigned long long, 32>, 2> values{};
   std::array<unsigned, 2> arrived{};
@@ -37,15 +37,15 @@ struct Warp {
 struct State {
   Index3 thread, block, grid, threads;
   std::vector<Fiber> fibers;        ///< as many as the largest block so far
-  std::vector<unsigned> waits_for;  ///< of each thread; together, as all are looked at before each round
+  std::vector<unsigned> waits_for;  ///< by thread; one array, as each round scans all of them
   std::vector<Warp> warps;
   std::vector<std::byte> shared;
   std::function<void()> kernel;
   std::jmp_buf scheduler{};
   unsigned running = 0;                ///< threads that have not ended
-  unsigned arrived = 0;                ///< of these, those at the barrier
-  unsigned barriers = 0;               ///< that have opened
-  std::array<unsigned, 16> parties{};  ///< arrivals at the barriers of some threads, by number
+  unsigned arrived = 0;                ///< threads at the barrier
+  unsigned barriers = 0;               ///< number of barriers that have opened
+  std::array<unsigned, 16> parties{};  ///< arrivals at each numbered barrier
   int collected = 0;
   int result = 0;
   unsigned long long steps = 0;  ///< beginnings, ends and arrivals
@@ -64,7 +64,7 @@ void run_fiber() {
   _longjmp(state.scheduler, 1);
 }
 
-/// Until the fiber gives way or ends.
+/// Runs the fiber until it yields or ends.
 __attribute__((noinline)) void go_on(Fiber& fiber) {
   if (_setjmp(state.scheduler) != 0) return;
   if (fiber.started) _longjmp(fiber.place, 1);
@@ -82,7 +82,7 @@ void prepare(Fiber& fiber) {
   makecontext(&fiber.beginning, run_fiber, 0);
 }
 
-/// Whether a thread that waits for this would do anything but give way again.
+/// Whether a thread in this state can go on.
 bool can_go_on(unsigned waits_for) {
   return waits_for != kEnded && (waits_for != state.barriers || state.arrived == state.running);
 }

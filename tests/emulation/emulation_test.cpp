@@ -16,7 +16,7 @@ TEST(Emulation, BarriersAndExchangesOrderWhatThreadsDo) {
     EXPECT_EQ(__shfl_xor_sync(~0U, threadIdx.x, 5), threadIdx.x ^ 5);
     if (threadIdx.x % 32 == 0) sums[blockIdx.x * kThreads / 32 + threadIdx.x / 32] = sum;
     EXPECT_EQ(__syncthreads_or(threadIdx.x == 70 ? 4 : 1), 5);
-    if (threadIdx.x >= 64) return;  // who has ended is not waited for
+    if (threadIdx.x >= 64) return;  // barriers do not wait for threads that have ended
     __syncthreads();
     if (threadIdx.x == 0) seen.push_back(sums[blockIdx.x * 3 + 2]);
   });

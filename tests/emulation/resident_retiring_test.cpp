@@ -22,10 +22,10 @@ TEST(EmulatedResident, EqualHashesAreNotTrusted) {
     check_shape<kFp32Shapes.all[7]>(plan, images, 4, by_layer, seen);
   }
   EXPECT_EQ(seen.runs, 6);
-  EXPECT_EQ(seen.duplicates, 6U);  // of the row that the hash's place in the table names, in each run
+  EXPECT_EQ(seen.duplicates, 6U);  // of the row in the hash's slot of the table, in each run
 }
 
-/// Layer 1 adds its bias to sums of 0 as well: images that layer 0 leaves all zero live on.
+/// Layer 1 adds its bias to sums of 0 as well, so that images with zeros alone after layer 0 live on.
 TEST(EmulatedResident, ImagesAreNotDeadBeforeALayerThatRevivesThem) {
   Seen seen;
   Rng rng(8);
@@ -82,7 +82,7 @@ TEST(EmulatedResident, ALongSumBelowTheCapKeepsAnImageFromBeingSaturated) {
   EXPECT_GT(seen.uneven, 4);
 }
 
-/// What the bounds of a merged plan leave of an image.
+/// The end of an image under the bounds of a merged plan.
 enum class End { dead, saturated, borderline };
 
 /// The rule of Plan::error_bounds, word by word. Sums are exact.
@@ -102,7 +102,7 @@ End end_of(const Plan& plan, std::vector<double> y) {
   return End::borderline;
 }
 
-/// Runs a merged plan; returns how many images had each end.
+/// Runs a merged plan; returns the number of images by end.
 template <class C>
 std::array<std::size_t, 3> check_ends(const Plan& plan, const ImageSet& images) {
   std::array<std::vector<Index>, 3> expected;
@@ -120,7 +120,7 @@ std::array<std::size_t, 3> check_ends(const Plan& plan, const ImageSet& images) 
   return {expected[0].size(), expected[1].size(), expected[2].size()};
 }
 
-/// Neurons that read eight of a few others, some more than once; a row of ones becomes one of ones.
+/// Each neuron reads eight of a few others, some more than once; a row of ones stays one.
 Plan merged_plan(Rng& rng, Index width, Index depth, double bound) {
   Network network;
   for (Index k = 0; k < depth; ++k) {

@@ -1,6 +1,6 @@
-// The kernel of the `resident` engine, run on the CPU: what it computes, on machines without a device too. Every tile
-// shape, even and uneven layouts, fp32 and fp16 storage. Sums are exact: activations are compared bit for bit with the
-// fp64 reference after every phase.
+// The kernel of the `resident` engine, run on the CPU, so that it is tested on machines without a device, too: every
+// tile shape, even and uneven layouts, fp32 and fp16 storage. Sums are exact: activations are compared bit for bit with
+// the fp64 reference after every phase.
 
 #include "resident_run.hpp"
 
@@ -43,7 +43,8 @@ TEST(EmulatedResident, HalvesAreRightWhereTheyHoldEverything) {
   EXPECT_EQ(seen.runs, 3);
 }
 
-/// Images of 13 kinds, alike where the first layer reads them: in long phases tiles are shared by two blocks.
+/// Images of 13 kinds; those of one kind differ only in pixels that the first layer does not read. In long phases two
+/// blocks share a tile.
 TEST(EmulatedResident, DuplicatesAreFoundAndEndAsTheirOwnersDo) {
   constexpr Index kWidth = 45;
   constexpr Index kImages = 100;

@@ -1,8 +1,8 @@
 #pragma once
 
-// What all fuzzers share. An Error with its reason is a valid answer, and so is a file that the system refuses.
-// Everything else is a finding: a crash, a report of the sanitizers, another exception, a broken promise, or memory out
-// of all proportion.
+// Common parts of all fuzzers. An Error with its reason is a valid answer, and so is a file that the system refuses.
+// Everything else is a finding: a crash, a report of the sanitizers, another exception, a violated requirement, or
+// excessive memory.
 
 #include <cstddef>
 #include <cstdint>
@@ -19,10 +19,10 @@
 
 namespace spdnn::fuzz {
 
-/// Ends the fuzzer with a finding, and says on stderr what was promised.
+/// Ends the fuzzer with a finding, and prints the violated requirement to stderr.
 void require(bool condition, std::string_view promise);
 
-/// Calls `work`, and returns the message of the error that it threw, or an empty text.
+/// Calls `work`; returns the message of its error, or an empty text.
 std::string attempt(const std::function<void()>& work);
 
 /// The input, byte by byte from its beginning; zeros once it is used up.
@@ -44,7 +44,7 @@ std::uint64_t digest_of(const CsrMatrix& matrix);
 std::uint64_t digest_of(const ImageSet& images);
 std::uint64_t digest_of(const Plan& plan);
 
-/// Checks what a reader returned: validate(), and that no bit beyond the last neuron is set. Copies nothing.
+/// Checks a reader's result: validate(), and that no bit beyond the last neuron is set. Copies nothing.
 void require_sound(const CsrMatrix& matrix);
 void require_sound(const ImageSet& images);
 void require_sound(const Plan& plan);
@@ -55,11 +55,11 @@ std::string gzip_members(std::string_view text, std::size_t members);
 /// Makes files look older than they are, because readers wait a moment before they trust the time of a file that has
 /// just been written.
 void age(const std::filesystem::path& file_or_directory);
-/// Writes a file that looks old. Returns false where there can be no file of that name.
+/// Writes a file that looks old. Returns false if no file can have that name.
 bool write_aged(const std::filesystem::path& path, std::string_view text);
 
-/// Ends with a finding where the process has come to hold more than 200 MB and 4 times the input beyond what it held
-/// when the first of these objects was made.
+/// Ends with a finding if the process's memory has grown by more than 200 MB and 4 times the input since the first of
+/// these objects was made.
 class MemoryPeak {
  public:
   explicit MemoryPeak(std::size_t input_bytes) : input_bytes_(input_bytes) {}

@@ -1,6 +1,5 @@
-// MNIST's IDX files. The input has four bytes and then pixels. The bytes say how the file is stored (0: as it comes, 1:
-// plain, 2 and 3: compressed in that many members), how many images there are, what is odd about the header, and what
-// is damaged.
+// MNIST's IDX files. The input has four bytes and then pixels. The bytes give the file's storage (0: as it comes, 1:
+// plain, 2 and 3: compressed in that many members), the number of images, the fault of the header, and the damage.
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
-// PNG and JPEG images. The input has two bytes, the height and the width that are asked for, and then the file; the
-// checksums of a PNG image's chunks are put right, so that what libpng checks after them is reached.
+// PNG and JPEG images. The input has two bytes, the requested height and width, and then the file; the checksums of a
+// PNG image's chunks are corrected, so that libpng's later checks are reached.
 
 #include <zlib.h>
 

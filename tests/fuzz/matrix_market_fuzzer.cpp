@@ -1,6 +1,6 @@
 // Matrix Market files whose header has the sizes. The input has two characters and then the file: the first chooses the
-// reader (i: images, otherwise a layer), the second the size of a piece. What a text means must not depend on how it is
-// cut into pieces.
+// reader (i: images, otherwise a layer), the second the size of a piece. The meaning of a text must not depend on its
+// division into pieces.
 
 #include "fuzz/harness.hpp"
 #include "io/networks/text/matrix_market.hpp"

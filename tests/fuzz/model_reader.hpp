@@ -9,10 +9,10 @@
 
 namespace spdnn::fuzz {
 
-/// Reads a file of that name and size. What is read must be a sound model, whose matrices have no zeros, and small ones
-/// are evaluated: then the outputs have the shapes that were inferred. False where the file is refused.
+/// Reads a file of that name and size. The model must be sound, with no zeros in its matrices; small ones are
+/// evaluated, and their outputs must have the inferred shapes. False if the file is refused.
 bool check_model_reader(std::size_t size, const std::string& name, const std::function<Model()>& read);
-/// The same of bytes that stand for the file.
+/// Reads the model from the bytes of a file.
 void check_model_reader(const std::uint8_t* data, std::size_t size, const std::string& name,
                         const std::function<Model(const InputFile&)>& read);
 

@@ -88,8 +88,8 @@ void PackedEditor::change_bytes(Section& section) {
   if (!bytes.empty()) std::memcpy(section.bytes.data(), bytes.data(), bytes.size());
 }
 
-/// Numbers at which checks change their result: 0, 1, limits of types, sizes of this file, and neighbours of what was
-/// there.
+/// Numbers at which checks change their result: 0, 1, limits of types, sizes of this file, and neighbours of the
+/// present number.
 std::uint64_t PackedEditor::telling_number(std::uint64_t before, std::mt19937& random) const {
   constexpr std::array<std::uint64_t, 12> kTelling{0,     1,     2,          255,        256,        65535,
                                                    65536, 65537, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFE, 0xFFFFFFFF};

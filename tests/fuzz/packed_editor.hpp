@@ -12,8 +12,8 @@
 
 namespace spdnn::fuzz {
 
-/// A packed file that has been taken apart into its sections, to be changed and put together again, with a new layout
-/// and the right checksums, so that a change reaches the checks that follow those of the checksums.
+/// A packed file's sections, which are changed and assembled again with a new layout and right checksums, so that a
+/// change reaches the checks after the checksums.
 class PackedEditor {
  public:
   /// Takes a file apart; empty where the table cannot be followed.

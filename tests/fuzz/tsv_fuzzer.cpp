@@ -1,6 +1,6 @@
 // TSV files. The input has four characters and then the file. The characters choose the reader (l: layer, b: bias, i:
 // images, c: categories), the numbers of neurons and of images (as digits, see kSizes), and the size of a piece (as a
-// letter). What a text means must not depend on how it is cut into pieces, nor on whether it is compressed.
+// letter). The meaning of a text must not depend on its division into pieces, nor on compression.
 
 #include <algorithm>
 #include <array>
@@ -15,7 +15,7 @@ using namespace spdnn;
 using fuzz::require;
 
 constexpr std::array<Index, 10> kSizes{70, 1, 2, 5, 64, 65, 128, 1000, 65536, kMaxIndex};
-constexpr Index kMostGiven = 1000;  ///< what a caller asks for may cost memory
+constexpr Index kMostGiven = 1000;  ///< a caller's sizes may cost memory
 
 struct Reading {
   char reader;
@@ -62,7 +62,7 @@ struct Answer {
   bool operator==(const Answer&) const = default;
 };
 
-/// `:LINE:COLUMN` of a message. What it says about sizes depends on the bytes of the file, which compression changes.
+/// `:LINE:COLUMN` of a message. The rest may depend on the size of the file, which compression changes.
 std::string place_of(const std::string& message) { return message.substr(0, message.find(": ")); }
 
 /// A message without the name with which it begins.

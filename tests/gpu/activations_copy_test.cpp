@@ -1,5 +1,5 @@
-// Copies of activations on the device are those of their moment, wherever the engine is when they are read, and on
-// whatever thread; so a run's checkpoints are written while it goes on.
+// Copies of activations on the device are those of the moment of the copy, whenever and on whatever thread they are
+// read, so that checkpoints are written while the run goes on.
 
 #include <thread>
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// Problems all of whose activations halves hold, and what an engine computes of them, layer by layer.
+// Problems whose activations are exact in fp16, and an engine's results for them, layer by layer.
 
 #include <cmath>
 

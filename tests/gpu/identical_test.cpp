@@ -15,8 +15,8 @@ using testing::Rng;
 using testing::Rows;
 using testing::Term;
 
-constexpr Index kRing = 12;    ///< neurons of each of two rings, in which what is lit spreads to the next
-constexpr Index kQueue = 28;   ///< neurons of a queue, fed by the first ring: what is lit there moves on and out
+constexpr Index kRing = 12;    ///< neurons of each of two rings, in which a lit neuron lights the next one
+constexpr Index kQueue = 28;   ///< neurons of a queue, fed by the first ring, along which activations move and leave
 constexpr Index kTwins = 2;    ///< neurons that read the same
 constexpr Index kUnread = 10;  ///< inputs that no neuron reads
 constexpr Index kNeurons = 2 * kRing + kQueue + kTwins;
@@ -24,8 +24,8 @@ constexpr Index kInputs = kNeurons + kUnread;
 constexpr Index kDepth = 44;
 constexpr float kWeight = 2.0F;
 
-/// One image with lit neurons of each part. What is lit in the queue alone dies; with both rings lit everything comes
-/// to the cap, but not before the queue is full; with one ring lit an image lives on.
+/// One image with lit neurons of each part. An image lit in the queue alone dies; with both rings lit all neurons reach
+/// the cap, but not before the queue is full; with one ring lit an image lives on.
 struct Kind {
   std::vector<Index> first_ring;
   std::vector<Index> second_ring;
@@ -73,8 +73,8 @@ void append_kind(const Kind& kind, Rows& rows) {
 
 ImageSet images_of(const Rows& rows) { return {ImageSet{testing::make_matrix(kInputs, rows, true)}.to_bits()}; }
 
-/// Images of all kinds, each several times, which differ in what is not read and in what leaves the queue: so there are
-/// duplicates after any layer, and duplicates of duplicates.
+/// Images of all kinds, each several times, which differ in neurons that are not read and in activations that leave the
+/// queue: hence duplicates after any layer, and duplicates of duplicates.
 ImageSet mixed_images(Index images) {
   Rng rng(images);
   Rows rows;
@@ -113,7 +113,7 @@ class IdenticalTest : public OnDevice, public ::testing::WithParamInterface<std:
     const auto engine = make(plan, images);
     engine->load(images);
     (void)testing::run_through(*engine, plan.depth());
-    return testing::run_through(*engine, plan.depth());  // what one run leaves does not disturb the next
+    return testing::run_through(*engine, plan.depth());  // a run does not disturb the next
   }
 
   void expect_agreement(const Network& network, const ImageSet& images) const {

@@ -1,5 +1,5 @@
-// Sums beyond the largest number on the device: every variant notes them, or refuses to run where there may be some.
-// And the counts of images alive with `merge`, which runs some images twice.
+// Sums beyond the largest number on the device: every variant records them, or refuses to run if they are possible.
+// Also the counts of images alive with `merge`, which runs some images twice.
 
 #include "engines/overflow.hpp"
 
@@ -57,7 +57,7 @@ TEST_F(OverflowTest, DuplicatesOverflowToo) {
     for (const char* passes : {"none", "identical", "dead,identical"}) {
       SCOPED_TRACE(passes);
       const Plan plan = make_plan(overflowing.network, parse_passes(passes));
-      if (!takes_overflow(variant, plan, overflowing.images)) continue;  // what becomes of it is tested above
+      if (!takes_overflow(variant, plan, overflowing.images)) continue;  // tested above
       EXPECT_EQ(run(variant, plan, overflowing.images, fp32_options()).outcome.overflow, overflowing.expected);
     }
   });

@@ -32,7 +32,7 @@ float neuron(const Network& network, const Layer& layer, Index row, const std::v
   return round(std::min(std::max(sum, 0.0F), static_cast<float>(*network.cap)));
 }
 
-/// What the engine must say. A network with a cap.
+/// The expected outcome for a network with a cap.
 Truth computed(const testing::Case& c, Rounding round = to_half) {
   const CsrMatrix images = c.images.to_csr();
   Truth truth;

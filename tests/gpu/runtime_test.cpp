@@ -1,4 +1,4 @@
-// What CUDA engines share: layers resident and streamed, images in both forms and layouts, errors.
+// Common parts of CUDA engines: resident and streamed layers, images in both forms and layouts, errors.
 
 #include <algorithm>
 #include <random>

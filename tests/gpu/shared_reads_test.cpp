@@ -1,5 +1,5 @@
-// spmm_shared where neurons have the same inputs: blocks of 1 to 40 of them, with weights that are equal or all differ,
-// must give what spmm_rows gives, to the last bit.
+// spmm_shared on blocks of 1 to 40 neurons with the same inputs, and weights that are equal or all differ: its results
+// equal those of spmm_rows to the last bit.
 
 #include "gpu/on_device.hpp"
 #include "plan/planner.hpp"

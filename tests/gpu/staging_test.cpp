@@ -1,5 +1,5 @@
-// What goes to the device through the shared page-locked buffers arrives as it was: sizes around a buffer's, several
-// users at once, layers of one and of several threads' shares and larger than a buffer; and a device started up on
+// Data copied to the device through the shared page-locked buffers arrive unchanged: sizes around a buffer's, several
+// users at once, layers of one and of several threads' shares and larger than a buffer. A device that was started on
 // another thread is ready for this one.
 
 #include "engines/cuda/runtime/staging.hpp"

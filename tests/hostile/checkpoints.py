@@ -57,7 +57,7 @@ class Kills(ranks.Launchers):
         return any(name.startswith(".spdnn-") or ".next." in name for name in os.listdir(self.place))
 
     def wait_until(self, job, condition, seconds):
-        """Whether it comes true while the job runs."""
+        """Whether the condition becomes true while the job runs."""
         end = time.monotonic() + seconds
         while time.monotonic() < end and job.process.poll() is None:
             if condition():

@@ -31,7 +31,7 @@ BIAS = ["--bias", "-0.2"]
 
 
 class Series:
-    """The program, its inputs, and what was counted."""
+    """The program, its inputs, and counters."""
 
     def __init__(self, options, place):
         self.options = options
@@ -91,7 +91,7 @@ class Target:
         """Before each trial."""
 
     def seen(self):
-        """The letter of what is there whole; other words for what may be there too; None for a mixture or nothing."""
+        """The letter of the complete output; another word for other valid states; None for a mixture or nothing."""
         raise NotImplementedError
 
     def left_behind(self):

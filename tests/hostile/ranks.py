@@ -92,7 +92,7 @@ class Job:
         return workers if way == "all workers" else random.sample(workers, min(1, len(workers)))
 
     def wait(self):
-        """Its exit code, or None where it had to be ended; and what did not end after it."""
+        """Its exit code, or None if it had to be killed; and the processes that did not end after it."""
         try:
             code = self.process.wait(LIMIT)
         except subprocess.TimeoutExpired:
@@ -107,7 +107,7 @@ class Job:
 
 
 class Launchers:
-    """The program, what starts its ranks, and what was counted."""
+    """The program, its launcher, and counters."""
 
     def __init__(self, options, place):
         self.program = options.program.resolve()

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# Ranks of one run whose command lines differ in any one option, with OpenMPI and MPICH: one line says which, and all end.
+# Ranks of one run whose command lines differ in one option, with OpenMPI and MPICH: one line names it, and all ranks end.
 
 load ../support/ranks
 

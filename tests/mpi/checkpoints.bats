@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# Runs that write checkpoints and are killed, with OpenMPI and MPICH: a few of what `make hostile` does a hundred times.
+# Runs that write checkpoints and are killed, with OpenMPI and MPICH: a few of the kills of which `make hostile` has a hundred.
 
 load ../support/ranks
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# What four ranks of one machine cost more than one: files are read once, by the ranks together where each reads a part of
-# the images; the network is in memory once, and so are the images. The numbers are printed.
+# The costs of four ranks on one machine beside those of one: files are read once, by the ranks together if each reads a part
+# of the images; the network is in memory once, and so are the images. The numbers are printed.
 
 load ../support/ranks
 load ../support/computing
@@ -17,14 +17,14 @@ setup_file() {
 
 setup() { cd "$BATS_FILE_TMPDIR" || return 1; }
 
-# say TEXT: also where the test passes.
+# say TEXT: prints it even if the test passes.
 say() { echo "# $library: $*" >&3; }
 
 # infer NETWORK [IMAGES]: sets the arguments.
 infer() { infer=(infer --network "$1" --inputs "${2:-i.spdnn}" --device cpu --reduce none --progress never); }
 
-# reads N FILE [OPTIONS...]: by N ranks, each with one thread, from this file, through any call: `bytes` together, and `most` and
-# `least` by any of the threads that read a tenth of what all read together, of which there are `readers`.
+# reads N FILE [OPTIONS...]: sets `bytes`, which N ranks of one thread each read from this file in all; `readers`, the number of
+# threads that read at least a tenth of them; and `most` and `least`, the extremes of these threads.
 reads() {
   strace -f -qq -o calls -P "$2" -e trace=read,pread64,readv,preadv,preadv2,mmap "$mpirun" -n "$1" "$SPDNN" "${infer[@]}" \
     --threads 1 "${@:3}" >report
@@ -82,7 +82,7 @@ sys.exit(code)' "$SPDNN" "${infer[@]}" --threads 1 "${@:2}" >report
   done
 }
 
-# stop_alone: of a run of one process, amid its layers, the checkpoint `stopped`, and the activations beside it.
+# stop_alone: stops a run of one process amid its layers; writes the checkpoint `stopped` and the activations beside it.
 stop_alone() {
   "$SPDNN" "${infer[@]}" --threads 1 --checkpoint stopped --checkpoint-every never >stdout 2>stderr 3>&- &
   until compute $!; do
@@ -126,15 +126,15 @@ stop_alone() {
   done
 }
 
-# kilobytes: of memory that the spdnn processes of the job have, what they share counted once.
+# kilobytes: prints the memory of the job's spdnn processes; shared memory counts once.
 kilobytes() {
   local process
   for process in $(program_processes); do cat "/proc/$process/smaps_rollup"; done |
     awk '/^Pss:/ { sum += $2 } END { print sum + 0 }'
 }
 
-# memory_of N NETWORK LEAST: what N ranks have while they compute, in kB: as soon as it is LEAST and changes by no more
-# than what others on this machine, who come and go with the same libraries, make of it.
+# memory_of N NETWORK LEAST: prints the memory of N ranks while they compute, in kB, as soon as it is LEAST and settled but for
+# the effect of other processes that share libraries with them.
 memory_of() {
   local before=0 now=0 steady=0
   infer "$2"

@@ -1,18 +1,18 @@
 #!/usr/bin/env bats
-# Ranks of one machine that take images from a counter, one of which stands still for a while.
+# Ranks of one machine that take images from a counter, while one of them is stopped for a while.
 
 load ../support/ranks
 load ../support/computing
 
 setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
 
-# ticks PROCESS...: the time for which they have computed, together.
+# ticks PROCESS...: prints their total processor time.
 ticks() {
   awk '{ sub(/^.*\) /, ""); sum += $12 + $13 } END { print sum }' "${@/#//proc/}"
 }
 
-# wait_until_done PROCESS...: until they compute for less than a tenth of a second in two, together, as ranks do that wait
-# for others. On a busy machine their states say less: whoever wakes up waits for a processor.
+# wait_until_done PROCESS...: waits until together they compute for less than 0.1 s in 2 s, as ranks that wait for others do.
+# Their states say less: on a busy machine a process that wakes up waits for a processor.
 wait_until_done() {
   local before after=0
   set -- "${@/%//stat}"
@@ -22,7 +22,7 @@ wait_until_done() {
   done
 }
 
-@test "what a rank that stands still has not taken is run by the others" {
+@test "images that a stopped rank has not taken are run by the others" {
   "$SPDNN" generate inputs --family digits --neurons 1024 --images 12000 --out i.spdnn
   infer=(infer --generate official --neurons 1024 --layers 720 --inputs i.spdnn --reduce none --device cpu --progress never)
   "$SPDNN" "${infer[@]}" --categories alone.tsv >report

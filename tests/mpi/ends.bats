@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# Killed ranks, and jobs that get a signal to end, with OpenMPI and MPICH: the job ends, nothing of it
-# is left, and the outputs are those of before.
+# Killed ranks, and jobs that get a signal to end, with OpenMPI and MPICH: the job ends, leaves no processes or
+# temporaries, and the earlier outputs remain.
 
 load ../support/ranks
 
@@ -18,7 +18,7 @@ teardown() { # of a test that failed
   for process in $([ -z "${mark:-}" ] || job_processes | cut -d' ' -f1); do kill -9 "$process"; done
 }
 
-# shared_files: those in which the ranks of the job have memory together.
+# shared_files: prints the files of the job's shared memory.
 shared_files() {
   local process
   for process in "${working[@]}"; do grep -o '/dev/shm/[^ ]*' "/proc/$process/maps"; done | sort -u
@@ -182,7 +182,7 @@ of_model() {
   done
 }
 
-# mixed CODE[|CODE] FIRST -- SECOND: a job of two ranks with a command line each ends with such a code within seconds.
+# mixed CODE[|CODE] FIRST -- SECOND: a job of two ranks with different command lines ends with such a code within seconds.
 mixed() {
   local code=$1 first=()
   shift

@@ -10,7 +10,7 @@ make_inputs() {
   "$SPDNN" generate inputs --family digits --neurons 64 --images 50 --out i.spdnn
 }
 
-# What the JSON line says of the results, not of the machine, the batches and the times.
+# The fields of the JSON line on results, without those on the machine, the batches and the times.
 result_fields='{problem, variant, passes, precision, stored_edges, verdict, alive, borderline, overflow}'
 
 # same_on_ranks ARGUMENTS...: `spdnn infer ARGUMENTS` gives the same category file and the same results alone and on ranks.

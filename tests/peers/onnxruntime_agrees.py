@@ -33,7 +33,7 @@ TOLERANCE = 1e-4  # of the largest output
 
 
 class Differs(Exception):
-    """What is wrong with a graph."""
+    """A fault of a graph."""
 
 
 class Refused(Exception):
@@ -121,7 +121,7 @@ def check_graphs(options, peer):
                 shutil.copytree(folder, options.keep / f"seed{seed}", dirs_exist_ok=True)
     print(f"{counts['agree']} of {options.graphs} graphs agree, {counts['refused']} are refused by the name of a node, "
           f"{counts['without']} by onnxruntime, {counts['differ']} differ")
-    # Few may be refused, or this would prove nothing.
+    # Too many refusals would make the comparison worthless.
     most = max(1, options.graphs // 50)
     if counts["differ"] > 0 or counts["without"] > most or counts["refused"] > 4 * most:
         raise Differs("too few graphs agree")

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What onnxruntime computes for seeded images, as the tests keep it (tests/support/ocr_classifier.json):
+# Outputs of onnxruntime for seeded images, in the form that tests keep (tests/support/ocr_classifier.json):
 #
 #   tests/peers/onnxruntime_outputs.sh MODEL SHAPE SEED >FILE.json
 #

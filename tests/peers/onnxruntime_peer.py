@@ -17,7 +17,7 @@ class Refused(Exception):
 
 
 class Peer:
-    """Has a model and images in memory once they are loaded."""
+    """A process of onnxruntime that keeps the loaded model and images."""
 
     def __init__(self, threads):
         places = [os.environ.get("NODE_PATH"), str(ROOT / "build/onnxruntime")]

@@ -150,7 +150,7 @@ class RandomGraph:
         return None
 
     def rare(self, x):
-        """What spdnn may refuse, by the name of the node."""
+        """An operation that spdnn may refuse, by the name of its node."""
         if x.rank == 4 and self.opset >= 11 and self.one_in(2):
             scales = self.constant(numpy.array([1.0, 1.0, 2.0, 2.0]))
             region = self.constant(numpy.zeros(0, "<f4"))

@@ -45,7 +45,7 @@ class WithToy(unittest.TestCase):
 
     @classmethod
     def logits_of(cls, images, **options):
-        """By the engine that adds in one order, whatever the batch and the machine."""
+        """The logits of the engine that adds in the same order whatever the batch and the machine."""
         return cls.model.infer(images, variant="conv_reference", **options).logits
 
     def assert_same(self, images, message=None):

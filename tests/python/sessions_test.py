@@ -22,7 +22,7 @@ SPDNN = os.environ["SPDNN"]
 
 
 def answers_of_threads(threads, calls):
-    """Runs calls(thread) in each thread at the same time; what the UsageErrors said."""
+    """Runs calls(thread) in each thread at the same time; returns the messages of the UsageErrors."""
     refused = []
 
     def call(number):
@@ -41,7 +41,7 @@ def answers_of_threads(threads, calls):
 
 
 class NetworkSessions(unittest.TestCase):
-    """Of the network of support.py, with 50 images."""
+    """Sessions of the network of support.py, with 50 images."""
 
     def setUp(self):
         self.plan = spdnn.plan(small_network(-0.05))
@@ -136,7 +136,7 @@ class NetworkSessions(unittest.TestCase):
 
 
 class Sessions(unittest.TestCase):
-    """Of the toy model of tests/support, in an empty folder, with 20 images."""
+    """Sessions of the toy model of tests/support, in an empty folder, with 20 images."""
 
     @classmethod
     def setUpClass(cls):

@@ -1,4 +1,4 @@
-"""What the tests of the Python package share: small networks, an inference in NumPy, and signals."""
+"""Common parts of the tests of the Python package: small networks, an inference in NumPy, and signals."""
 
 import gc
 import os
@@ -43,7 +43,7 @@ def small_network(bias=-0.1, **options):
 
 
 def activations_of(weights, images, bias, cap=32.0, everywhere=False):
-    """After the last layer, of the inference as the challenge defines it, in fp64."""
+    """The activations after the last layer, by the challenge's definition, in fp64."""
     y = np.asarray(images, dtype=np.float64)
     for k, w in enumerate(weights):
         z = y @ w.toarray().astype(np.float64).T
@@ -58,15 +58,15 @@ def categories_of(*network_and_images, **options):
 
 
 def resident_bytes():
-    """Memory of this process, after what nothing refers to any more is gone."""
+    """Memory of this process after a garbage collection."""
     gc.collect()
     with open("/proc/self/statm", encoding="ascii") as status:
         return int(status.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
 def interrupt(case, call):
-    """Calls until the third of the signals that Python handles meanwhile, as for Ctrl-C. There is no progress function,
-    in which Python would handle them anyway; a call that handles none gets to know of one only at its end."""
+    """Runs `call` until Python has handled three signals meanwhile, as for Ctrl-C. There is no progress function, in
+    which Python would handle them anyway; a call that handles none notices one only at its end."""
     handled = []
 
     def handle(number, frame):

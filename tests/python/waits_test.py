@@ -15,7 +15,7 @@ assert dict(os.environ) == before, "the environment is as before"
 
 
 def spins(**settings):
-    """The turns that libgomp has read, as it prints them; None where it is not GCC's OpenMP."""
+    """The number of spins that libgomp has read, as it prints it; None if it is not GCC's OpenMP."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("OMP_", "GOMP_"))}
     run = subprocess.run([sys.executable, "-c", SCRIPT], env=environment | {"OMP_DISPLAY_ENV": "verbose"} | settings,
                          stderr=subprocess.PIPE, text=True, check=True)

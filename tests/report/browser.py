@@ -48,7 +48,7 @@ class Browser:
         return self.driver.execute_cdp_cmd(name, arguments)
 
     def open(self, size, dark):
-        """A fresh view of the page; without a network, so that whatever the page asked for would fail, with an error."""
+        """A fresh view of the page, without a network, so that any request of the page fails with an error."""
         self.command("Network.enable")
         self.command("Network.emulateNetworkConditions", offline=True, latency=0, downloadThroughput=0, uploadThroughput=0)
         self.command("Emulation.setEmulatedMedia",
@@ -172,7 +172,7 @@ def sorts(browser, table, title, use):
 
 
 def sorting_works(browser):
-    """By mouse, and by keyboard alone; numbers as numbers, and what is not known last."""
+    """Sorting by mouse, and by keyboard alone; numbers as numbers, and unknown values last."""
     if browser.run("return document.getElementById('nodes-table')"):  # the page of a model
         return sorts(browser, "nodes-table", "weights", lambda button: button.click())
     if browser.run("return document.getElementById('profile-1')"):  # of runs of models

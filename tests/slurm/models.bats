@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # shellcheck disable=SC2154  # support.bash sets them
-# Jobs of models: on several nodes, of what is wrong, and being stopped, from which they begin again.
+# Jobs of models: on several nodes, with invalid files, and stopped jobs, which begin again.
 
 setup() {
   load support
@@ -12,10 +12,10 @@ setup() {
   "$SPDNN" infer "${model[@]}" --logits alone.npy >/dev/null
 }
 
-# starts_of NAME: how often the job of this result has begun.
+# starts_of NAME: prints the number of starts of this result's job.
 starts_of() { cat "$results"/logs/*.log | grep -c "^jobs: $1, job .*, start "; }
 
-# Whether a job has begun so often.
+# has_started NAME COUNT: whether the job has begun COUNT times.
 has_started() { [ "$(starts_of "$1")" -eq "$2" ]; }
 
 nothing_is_left() { [ -z "$(find "$results" -name '*.checkpoint*' -o -name '*.requeues' -o -name '*.failed')" ]; }
@@ -50,7 +50,7 @@ nothing_is_left() { [ -z "$(find "$results" -name '*.checkpoint*' -o -name '*.re
   [[ $row == *' PASSED'* && $row == *' conv_reference '* && $row == *' 64 '* ]]
 }
 
-@test "a model that cannot be read and one with wrong logits leave word of why" {
+@test "a model that cannot be read and one with wrong logits leave their reasons" {
   head -c 1000 model.onnx >bad.onnx
   submit infer --name bad --nodes 2 -- --model bad.onnx --inputs images.npy
   bad=$job

@@ -15,7 +15,7 @@ setup() {
 
 heal() { "$BATS_TEST_DIRNAME/cluster.sh" heal "$cluster" "$dead"; }
 
-# Prints how many of the layers of all images the checkpoint has left, per cent.
+# Prints the remaining part of all images x layers of the checkpoint, in per cent.
 left() {
   jq '[.left[] | (1920 - .layer) * ([.images[][1]] | add)] | add / (1920 * 4000) * 100 | floor' "$results/$1.checkpoint"
 }

@@ -8,7 +8,7 @@ setup() {
   make_problem
 }
 
-# went_on NAME STARTS: whether the job has run so often and has the right result at last, and nothing is left over.
+# went_on NAME STARTS: whether the job has begun STARTS times, has the right result at last, and left nothing over.
 went_on() {
   table
   [ "$status" -eq 0 ]
@@ -86,7 +86,7 @@ is_requeued() { [ "$(restarts_of "$1")" -eq 1 ]; }
   went_on limited 2
 }
 
-@test "a job that gets no further gives up" {
+@test "a job that makes no progress gives up" {
   # One that gets the signal to stop before it has begun, each time.
   # shellcheck disable=SC2016  # the site's own
   edit SPDNN_FRUITLESS_REQUEUES=0 'SPDNN_MODULES=(slow)' 'module() { kill -USR1 $$; }'

@@ -51,7 +51,7 @@ find_types() {
   [ ${#types[@]} -gt 0 ] || skip "the program was built without MPI"
 }
 
-# Makes the images of tests whose runs are stopped, and `truth`, what categories come of them.
+# Makes the images of tests whose runs are stopped, and `truth`, their categories.
 make_problem() {
   "$SPDNN" generate inputs --family digits --neurons 1024 --images 2000 --seed 5 --out images.spdnn
   problem=(--generate official --neurons 1024 --layers 240 --inputs images.spdnn)

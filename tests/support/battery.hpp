@@ -26,7 +26,7 @@ inline Network network_of(std::vector<Layer> layers) {
   return network;
 }
 
-/// Square layers of weights that keep some images alive.
+/// Square layers, whose weights keep some images alive.
 inline Network random_network(Rng& rng, Index neurons, Index layers, Index degree, double bias) {
   Network network;
   for (Index k = 0; k < layers; ++k)
@@ -92,7 +92,7 @@ inline void append_value_cases(std::vector<Case>& cases) {
   Network exact = network_of({make_layer(16, doubling, -1.0), make_layer(16, doubling, -1.0)});
   cases.push_back({"exactly_cap", exact, bit_images(rng, 40, 16, 0.5)});  // a lit pair: 33 - 1
 
-  Network back_and_forth;  // every lit image comes to the cap, leaves it, comes to it for good
+  Network back_and_forth;  // every lit image reaches the cap, leaves it, and reaches it again for good
   for (const double scale : {100.0, 0.02, 100.0, 2.0})
     back_and_forth.layers.push_back(random_layer(rng, 20, 20, 10, scale, 1.5 * scale, -0.5));
   cases.push_back({"cap_and_back", std::move(back_and_forth), bit_images(rng, 60, 20, 0.6)});
@@ -163,7 +163,7 @@ inline std::vector<Case> battery() {
   return cases;
 }
 
-/// What the oracle says: activations after each layer, categories, images alive after each layer.
+/// The oracle's results: activations after each layer, categories, images alive after each layer.
 struct Truth {
   std::vector<std::vector<double>> activations;
   Outcome outcome;
@@ -182,7 +182,7 @@ inline Truth oracle(const Case& c) {
   return truth;
 }
 
-/// The first place where the engine's activations or outcome leave the oracle's, running layer by layer; or "".
+/// The first difference between the engine's activations or outcome and the oracle's, layer by layer; or "".
 /// Deviations up to tolerance * (1 + magnitude) are rounding.
 inline std::string difference(const Truth& truth, const Case& c, const MakeEngine& make, const Passes& passes,
                               const EngineOptions& options, double tolerance) {
@@ -212,7 +212,7 @@ inline std::string difference(const Truth& truth, const Case& c, const MakeEngin
   return "";
 }
 
-/// What became of the cases for one variant: what a variant refuses is counted and named, never passed over.
+/// The cases of one variant. Those that it refuses are listed with their reasons, so that none is skipped unnoticed.
 struct BatteryCount {
   int taken = 0;
   std::vector<std::string> refused;  ///< case and reason

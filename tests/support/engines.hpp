@@ -1,6 +1,6 @@
 #pragma once
 
-// Engines as tests make them, drive them and look into them.
+// Making, running and inspecting engines.
 
 #include <gtest/gtest.h>
 
@@ -26,7 +26,7 @@ struct Configuration {
   Precision precision;
 };
 
-/// The configurations of this build that a test wants: wants(variant, precision).
+/// The configurations of this build for which wants(variant, precision) is true.
 template <class Wants>
 std::vector<Configuration> configurations_that(Wants wants) {
   std::vector<Configuration> all;
@@ -36,14 +36,14 @@ std::vector<Configuration> configurations_that(Wants wants) {
   return all;
 }
 
-/// Every engine of this project can be looked into; std::bad_cast for one that cannot.
+/// The engine's inspection interface, which all engines of this project have; std::bad_cast for one without it.
 inline std::unique_ptr<InspectableEngine> inspectable(std::unique_ptr<Engine> engine) {
   auto& inside = dynamic_cast<InspectableEngine&>(*engine);
   (void)engine.release();
   return std::unique_ptr<InspectableEngine>(&inside);
 }
 
-/// As Variant::make.
+/// Makes an engine as Variant::make does.
 using MakeEngine =
     std::function<std::unique_ptr<Engine>(std::shared_ptr<const Plan>, const BatchInfo&, const EngineOptions&)>;
 
@@ -58,14 +58,14 @@ inline std::unique_ptr<InspectableEngine> engine_for(const Variant& variant, con
   return inspectable(make_engine(variant, std::make_shared<const Plan>(plan), batch_info(images), options));
 }
 
-/// The oracle, which takes any images.
+/// The oracle, for any images.
 inline std::unique_ptr<InspectableEngine> oracle_engine(const Plan& plan, int threads = 0) {
   const EngineOptions options{.precision = Precision::fp64, .threads = threads};
   return inspectable(make_engine(oracle(), std::make_shared<const Plan>(plan), {}, options));
 }
 
-/// Runs layers first .. until-1, in as many steps as the engine takes; std::logic_error where advance() returns what
-/// Engine does not allow.
+/// Runs layers first .. until-1, in as many steps as the engine takes; std::logic_error if advance() returns a value
+/// that Engine does not allow.
 inline void advance_to(Engine& engine, Index first, Index until) {
   while (first < until) {
     const Index next = engine.advance(first, until);
@@ -76,7 +76,7 @@ inline void advance_to(Engine& engine, Index first, Index until) {
   }
 }
 
-/// One trial in one go.
+/// Runs one trial, without stops between layers.
 inline Outcome run_through(Engine& engine, Index depth) {
   engine.reset();
   advance_to(engine, 0, depth);

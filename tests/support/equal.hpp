@@ -14,7 +14,7 @@
 
 namespace spdnn::testing {
 
-// Whether two say the same, field by field and bit by bit, whether or not a repeated value is stored once.
+// Equality field by field and bit by bit. A repeated value may be stored once or each time.
 
 inline void expect_equal(const CsrMatrix& a, const CsrMatrix& b) {
   ASSERT_EQ(a.rows, b.rows);

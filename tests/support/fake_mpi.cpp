@@ -1,5 +1,5 @@
-// A plug-in in the place of one for an MPI library, for tests: whatever the launcher says, there are FAKE_RANKS ranks,
-// one where that is not given. Another than this one does not answer.
+// A test double for an MPI plug-in: whatever the launcher says, there are FAKE_RANKS ranks (default: 1), of which only
+// this one answers.
 
 #include <cstdio>
 

@@ -18,7 +18,7 @@ inline std::filesystem::path written(const std::filesystem::path& path, std::str
   return path;
 }
 
-/// Expects a DataError that begins with the file's name and a colon, and says `part`.
+/// Expects a DataError that begins with the file's name and a colon, and contains `part`.
 inline void expect_refused(const std::filesystem::path& path, std::string_view part,
                            const std::function<void()>& work) {
   try {

@@ -20,7 +20,7 @@ inline program::Kernels kernels_of(std::string_view name, Precision precision = 
   return {};
 }
 
-/// The largest ratio to the oracle's bound of what the kernels make of a model, over its outputs.
+/// The largest deviation of the kernels' results from the oracle's, over a model's outputs, in units of the bound.
 inline double ratio_by_kernels(const program::Kernels& kernels, const ModelCase& one) {
   const auto batch = static_cast<Index>(one.inputs.front().shape.front());
   const auto engine = program::make(std::make_shared<const Model>(one.model), {.batch = batch, .threads = 2}, kernels);
@@ -35,7 +35,7 @@ inline double ratio_by_kernels(const program::Kernels& kernels, const ModelCase&
   return largest;
 }
 
-/// A kernel whose offers are worth any change of layout, so that they are chosen wherever there are any.
+/// A kernel whose offers have a negative price: they are chosen wherever there are any, whatever the layout change.
 class Favoured final : public program::Kernel {
  public:
   explicit Favoured(const program::Kernel& kernel) : kernel_(kernel) {}
@@ -51,8 +51,8 @@ class Favoured final : public program::Kernel {
   const program::Kernel& kernel_;
 };
 
-/// What is wrong with a kernel: an offer that no step can take, or a result outside of the oracle's bound. The kernel
-/// is run wherever it makes an offer; the family plain does all else. Empty where nothing is.
+/// A kernel's fault: an offer that no step can take, or a result outside of the oracle's bound; empty if there is none.
+/// The kernel is run wherever it makes an offer; the family plain runs the other steps.
 inline std::string contract_fault(const program::Kernel& kernel, const std::vector<ModelCase>& cases) {
   program::Kernels kernels = kernels_of("plain");
   const Favoured favoured(kernel);

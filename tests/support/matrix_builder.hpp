@@ -7,7 +7,7 @@
 
 namespace spdnn {
 
-/// Makes a sparse matrix entry by entry, row after row.
+/// Builds a sparse matrix entry by entry, row after row.
 class MatrixBuilder {
  public:
   explicit MatrixBuilder(Index cols) : cols_(cols) {}
@@ -18,7 +18,7 @@ class MatrixBuilder {
   }
   void end_row() { offsets_.push_back(indices_.size()); }
 
-  /// The matrix with the values that were added. Leaves the builder unusable, as uniform() does.
+  /// The matrix with the added values. Like uniform(), leaves the builder unusable.
   CsrMatrix valued() {
     const Index rows = narrow<Index>(offsets_.size() - 1);
     return make_csr(rows, cols_, std::move(offsets_), std::move(indices_), std::move(values_));

@@ -8,8 +8,8 @@
 
 namespace spdnn::testing {
 
-/// All that a model is, number by number (floats in their hexadecimal form), so that models with equal texts are equal
-/// bit for bit. Names are left out where they do not matter: a format may change them.
+/// A model as text, number by number (floats in hexadecimal), so that models with equal texts are equal bit for bit.
+/// Names that a format may change are left out.
 class ModelText {
  public:
   static std::string of(const Model& model, bool with_names) {

@@ -51,7 +51,7 @@ class ModelBuilder {
 
 inline Tensor make_tensor(Shape shape, std::vector<float> values) { return {std::move(shape), std::move(values)}; }
 
-/// Values in (-1, 1), of which `density` are not zero.
+/// Values in (-1, 1), of which a part `density` is not zero.
 inline Tensor random_tensor(Rng& rng, const Shape& shape, double density = 1) {
   std::vector<float> values(*elements(shape));
   for (float& value : values)
@@ -65,7 +65,7 @@ inline std::vector<float> random_values(Rng& rng, std::size_t count, double low,
   return values;
 }
 
-/// Rows of weights in (-1, 1), of which `density` are there.
+/// Rows of weights in (-1, 1); a part `density` of them is stored.
 inline CsrMatrix random_weights(Rng& rng, Index rows, Index cols, double density) {
   Rows terms(rows);
   for (auto& row : terms)
@@ -183,8 +183,8 @@ inline std::vector<ModelCase> convolution_battery() {
   return cases;
 }
 
-/// A small network with all that pruned CNNs are made of: batch norms, a shortcut, a depthwise layer, pools and a
-/// classifier. `density` is of the weights.
+/// A small network with the parts of pruned CNNs: batch norms, a shortcut, a depthwise layer, pools and a classifier.
+/// `density` is that of the weights.
 inline ModelCase small_network(std::uint32_t seed, double density, Extent batch = 3) {
   Rng rng(seed);
   ModelBuilder builder;
@@ -212,8 +212,8 @@ inline ModelCase small_network(std::uint32_t seed, double density, Extent batch 
   return {"small_network_" + std::to_string(seed), builder.finish({logits, scores}), {random_tensor(rng, shape)}};
 }
 
-/// Models of `nodes` operations drawn at random, each reading values drawn from all that there are: many branches, so
-/// that values live for long and short times, and several outputs.
+/// Models of `nodes` random operations, each on random earlier values: many branches, values with long and short
+/// lifetimes, and several outputs.
 class RandomModel {
  public:
   explicit RandomModel(std::uint32_t seed) : rng_(seed) {}
@@ -305,7 +305,7 @@ class RandomModel {
 
   Rng rng_;
   ModelBuilder builder_;
-  std::vector<Typed> values_;  ///< all of one H and W
+  std::vector<Typed> values_;  ///< all with the same H and W
 };
 
 }  // namespace spdnn::testing

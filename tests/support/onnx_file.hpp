@@ -47,7 +47,7 @@ struct File {
         .set_raw_data(std::string(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float)));
     return *this;
   }
-  /// The same without its zeros, the places as one number each or as one for each axis.
+  /// A sparse initializer: the non-zeros, with linear indices or with one index per axis.
   File& sparse_floats(const std::string& name, const std::vector<std::int64_t>& shape, const std::vector<float>& values,
                       bool by_axis) {
     onnx::SparseTensorProto& sparse = *graph().add_sparse_initializer();
@@ -77,7 +77,7 @@ struct File {
     for (const std::int64_t value : values) list.add_int64_data(value);
     return *this;
   }
-  /// A node called like its output.
+  /// A node with the name of its output.
   onnx::NodeProto& node(const std::string& type, const std::vector<std::string>& inputs, const std::string& output) {
     onnx::NodeProto& node = *graph().add_node();
     node.set_op_type(type);
@@ -89,7 +89,7 @@ struct File {
 
   std::string bytes() const { return proto.SerializeAsString(); }
   void write(const std::filesystem::path& path) const { std::ofstream(path, std::ios::binary) << bytes(); }
-  /// The model of the file, which need not be written for that.
+  /// Reads the model without writing a file.
   Model read(const std::optional<Shape>& shape = std::nullopt) const {
     const std::string all = bytes();
     return read_onnx(InputFile("net.onnx", std::as_bytes(std::span(all))), shape);

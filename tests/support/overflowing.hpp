@@ -7,7 +7,7 @@
 
 namespace spdnn::testing {
 
-/// A network in which sums of some images overflow in any order of summation, and where they do.
+/// A network in which sums of some images overflow in any order of summation, with the expected images and layers.
 struct OverflowingCase {
   std::string name;
   Network network;
@@ -16,7 +16,7 @@ struct OverflowingCase {
   std::vector<Overflow> in_fp64;
 };
 
-/// Six images of three pixels: 1, 2, 1+2, 3, 1+2+3, none. Those with 1 and 2 are images 2 and 4 (0-based).
+/// Six images of three pixels: 1, 2, 1+2, 3, 1+2+3, none. Those with both 1 and 2 are images 2 and 4 (0-based).
 inline ImageSet six_images() {
   return {make_matrix(
       3, {{{0, 1.0F}}, {{1, 1.0F}}, {{0, 1.0F}, {1, 1.0F}}, {{2, 1.0F}}, {{0, 1.0F}, {1, 1.0F}, {2, 1.0F}}, {}}, true)};
@@ -56,10 +56,10 @@ struct OverflowingDuplicates {
   std::vector<Overflow> expected;  ///< in fp32
 };
 
-/// Eighty images. Every third of them, beginning with the first, overflows in layer 4 without showing it; from there on
-/// all rows are equal, and all overflow in layer 16. An image may become a duplicate only of one with the same past. No
-/// neuron reads an input twice: libraries add up such weights, and an infinite weight would make sums of every image
-/// NaN.
+/// Eighty images. Every third, beginning with the first, overflows in layer 4, which its activations do not show; from
+/// there on all rows are equal, and all overflow in layer 16. An image may become a duplicate only of one with the same
+/// history. No neuron reads an input twice: libraries add up such weights, and an infinite weight would make sums of
+/// every image NaN.
 inline OverflowingDuplicates duplicates_that_overflow() {
   constexpr float kHuge = 3e38F;
   OverflowingDuplicates made;

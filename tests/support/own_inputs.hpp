@@ -32,8 +32,8 @@ ImageSet images_lit_by(Index images, Index inputs, Lit lit) {
   return ImageSet{ImageSet{builder.uniform()}.to_bits()};
 }
 
-/// Layer 0 brings what is lit to the cap, layer 1 takes it off again, and from layer 2 on what is at the cap stays
-/// there. Of one image every input is lit, of the other one alone.
+/// Layer 0 raises lit inputs to the cap, layer 1 lowers them again, and from layer 2 on activations at the cap stay
+/// there. One image has every input lit, the other a single one.
 struct OffTheCap {
   static constexpr Index kWidth = 36;
   Plan plan = make_plan(own_input_network(kWidth, {32, 4, 8, 8}), parse_passes("dead,saturated"));

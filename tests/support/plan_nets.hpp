@@ -46,7 +46,7 @@ inline Layer make_layer(Index inputs, const std::vector<Terms>& rows, Bias bias,
 /// A random number below n.
 inline Index below(std::mt19937& random, Index n) { return std::uniform_int_distribution<Index>(0, n - 1)(random); }
 
-/// Layer 1: neurons 0 and 1 are twins, 2 is always zero, 3 is not read. Layer 2: neuron 1 reads nothing but a zero, and
+/// Layer 1: neurons 0 and 1 are twins, 2 is always zero, 3 is not read. Layer 2: neuron 1 reads that zero alone, and
 /// neuron 2 reads it beside others.
 inline Network small_network() {
   return {

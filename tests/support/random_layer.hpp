@@ -7,7 +7,8 @@
 
 namespace spdnn::testing {
 
-/// Rows of random length up to `degree` (or all of it), inputs in no order and repeated.
+/// Rows of `degree` terms, or of random lengths up to it (every ninth: up to three times it). Inputs are unordered and
+/// may repeat.
 inline Layer random_layer(Index inputs, Index outputs, Index degree, bool regular, bool values, std::mt19937& random) {
   MatrixBuilder builder(inputs);
   for (Index row = 0; row < outputs; ++row) {

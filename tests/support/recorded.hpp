@@ -8,9 +8,9 @@
 
 namespace spdnn::testing {
 
-/// Adds numbers, a layer's or a node's, bit for bit and in order to a digest that belongs to the running test. With
-/// `--gtest_output=json:FILE` it is kept there as the property `activations`, so that the files of two builds say
-/// whether these tests computed the same.
+/// Adds a layer's or a node's numbers, bit for bit and in order, to a digest of the running test.
+/// `--gtest_output=json:FILE` records it as the property `activations`, so that comparing the files of two builds shows
+/// whether these tests computed the same bits.
 void record(const auto& numbers) {
   static const ::testing::TestInfo* test = nullptr;
   static std::uint64_t digest = 0;

@@ -10,7 +10,7 @@
 
 namespace spdnn::testing {
 
-/// The message with which a file is refused; a failure of the test if it is read.
+/// The message of a file's refusal; the test fails if the file is read.
 template <class File>
 std::string refusal(const File& file, const std::optional<Shape>& shape = std::nullopt) {
   try {

@@ -8,9 +8,9 @@
 
 namespace spdnn::testing {
 
-/// Models drawn at random in which exact rewrites find something to do and something that must stop them: filters
-/// without weights, twins, channels that nothing reads, and between them all that keeps channels apart or mixes them.
-/// Parameters are drawn from few numbers, so that those of some channels are equal and those of others are not.
+/// Random models with cases for exact rewrites and cases that must stop them: filters without weights, twins, channels
+/// that nothing reads, and between them operations that keep channels apart or mix them. Parameters are drawn from few
+/// numbers, so that those of some channels are equal and those of others are not.
 class RewriteModel {
  public:
   explicit RewriteModel(std::uint32_t seed) : rng_(seed) {}
@@ -40,13 +40,13 @@ class RewriteModel {
     value_ = value;
     shape_ = std::move(shape);
   }
-  /// Where the operation takes the value, its result is the next one; otherwise nothing changes.
+  /// Applies the operation to the current value; the result becomes the current value.
   void add(Operation operation) {
     Shape shape = output_shape(operation, {shape_});
     set(builder_.add(std::move(operation), {value_}), std::move(shape));
   }
 
-  /// One of two numbers for each, or the same for all.
+  /// One of two numbers for each channel, or the same for all.
   std::vector<float> few_numbers(Index count, float one, float other) {
     std::vector<float> numbers(count, one);
     if (!one_in(3))
@@ -55,7 +55,7 @@ class RewriteModel {
     return numbers;
   }
 
-  /// Rows of which some have no weights, some are equal, and some columns have none in any.
+  /// Some rows have no weights, some are equal, and some columns are empty.
   CsrMatrix weights(Index rows, Index cols, Index columns_of_channel) {
     Rows drawn(rows);
     std::vector<bool> unread(cols / columns_of_channel);

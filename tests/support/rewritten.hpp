@@ -11,7 +11,7 @@
 
 namespace spdnn::testing {
 
-/// The rewritten model, which is valid, and whose outputs are within the bounds of the given one's.
+/// The rewritten model, after checks that it is valid and that its outputs are within the given model's bounds.
 template <class Rewrite>
 Model rewritten(const ModelCase& c, const Rewrite& rewrite, Index expected_changes) {
   Model model = c.model;

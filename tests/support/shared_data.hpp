@@ -5,8 +5,8 @@
 
 namespace spdnn {
 
-/// The path of a file of the data beside the repository, which are no part of it; the unit tests run in the root of the
-/// repository. Tests that need such a file skip where it is absent: `if (!exists(path)) GTEST_SKIP() << ...`.
+/// The path of a file in the data folder beside the repository; unit tests run in the repository's root. Tests that
+/// need such a file skip where it is absent: `if (!exists(path)) GTEST_SKIP() << ...`.
 inline std::filesystem::path shared_data(const std::filesystem::path& name) {
   return std::filesystem::path("../shared/data") / name;
 }

@@ -13,7 +13,7 @@
 
 namespace spdnn::testing {
 
-/// What such a network is made of. Two layers of five terms follow its first ones.
+/// The parameters of such a network. Two layers of five terms follow these layers.
 struct Shifts {
   Index neurons;
   Index words;                ///< inputs that each class of the first layer counts
@@ -22,13 +22,13 @@ struct Shifts {
   Index outputs;              ///< of the last of these
 };
 
-/// Whether the filter of `front_kernel` knows such shifts.
+/// Whether the filter of `front_kernel` takes such shifts.
 inline bool powers_of_two(const Shifts& shifts) {
   return std::all_of(shifts.layers.begin(), shifts.layers.end(),
                      [](Index shift) { return std::has_single_bit(shift); });
 }
 
-/// At least one network for each width that `front_kernel` has a shape for.
+/// At least one network for each width for which `front_kernel` has a shape.
 inline std::vector<Shifts> shifts_of_all_widths() {
   return {{64, 16, 1, {2, 4, 8, 16, 32}, 32}, {64, 3, 31, {6, 62, 34}, 64},       {128, 5, 2, {14, 64, 100}, 128},
           {256, 16, 1, {2, 4, 128}, 128},     {512, 1, 7, {300, 32, 510}, 512},   {1024, 2, 31, {2, 512}, 512},

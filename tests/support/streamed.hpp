@@ -15,12 +15,12 @@
 
 namespace spdnn::testing {
 
-/// A network's layers, copied one at a time. Counts how many of the copies are in memory together.
+/// A network's layers, copied one at a time. Counts the copies that are in memory at once.
 class CopiedLayers final : public LayerStream {
  public:
   static constexpr Index kNone = std::numeric_limits<Index>::max();
 
-  /// Layer `broken` cannot be read.
+  /// Reading layer `broken` throws.
   explicit CopiedLayers(std::vector<Layer> layers, Index broken = kNone)
       : LayerStream(shapes_of(layers)), layers_(std::move(layers)), broken_(broken) {}
 

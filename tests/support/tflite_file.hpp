@@ -60,12 +60,12 @@ struct File {
   std::int32_t integers(const std::string& name, const Shape32& shape, const std::vector<std::int32_t>& values) {
     return constant(name, shape, values, tflite::TensorType::INT32);
   }
-  /// Numbers by their bits.
+  /// A buffer of numbers, given by their bits.
   std::int32_t halves(const std::string& name, const Shape32& shape, const std::vector<std::uint16_t>& bits) {
     return constant(name, shape, bits, tflite::TensorType::FLOAT16);
   }
 
-  /// An operator that makes a tensor of that shape, which is returned.
+  /// Adds an operator and its output of that shape; returns the output.
   std::int32_t add(Code code, const std::vector<std::int32_t>& inputs, const Shape32& shape) {
     const std::int32_t made = tensor("y" + std::to_string(graph().operators.size()), shape);
     model.operator_codes.push_back(std::make_unique<tflite::OperatorCodeT>());
@@ -99,7 +99,7 @@ struct File {
   }
 };
 
-/// CSR over the last axis, the axes before it dense: what TensorFlow writes of pruned pointwise filters.
+/// CSR over the last axis, the axes before it dense: TensorFlow's form of pruned pointwise filters.
 inline std::unique_ptr<tflite::SparsityParametersT> csr(const Shape32& shape, const std::vector<std::uint8_t>& segments,
                                                         const std::vector<std::uint8_t>& indices) {
   auto sparsity = std::make_unique<tflite::SparsityParametersT>();

@@ -18,7 +18,7 @@
 
 namespace spdnn::testing {
 
-/// What threads that take themselves for the ranks of one node have sent one another and not yet received.
+/// The messages in flight between threads that act as the ranks of one node.
 class Mail {
  public:
   void put(int from, int to, std::span<const std::byte> bytes) {
@@ -95,8 +95,8 @@ class ThreadRank : public Communicator {
   Mail& mail_;
 };
 
-/// Does `work` on `ranks` ranks, each a thread of its own, and returns by rank what it threw, or null. Work that one
-/// rank leaves while the others wait for it never ends.
+/// Runs `work` on `ranks` ranks, each on a thread of its own, and returns each rank's exception, or null. It never ends
+/// if one rank leaves a collective call out.
 template <class Rank = ThreadRank>
 std::vector<std::exception_ptr> on_ranks(int ranks, const std::function<void(Communicator&)>& work) {
   Mail mail;

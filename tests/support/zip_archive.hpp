@@ -10,7 +10,7 @@
 
 namespace spdnn {
 
-/// A zip archive of these files, name and content, stored or deflated: what NumPy writes as .npz.
+/// A zip archive of these files (name and content), stored or deflated, as NumPy writes .npz files.
 inline std::string zip_archive(const std::vector<std::pair<std::string, std::string>>& files, bool deflated) {
   const auto number = [](std::uint64_t value, int bytes) {
     std::string text;

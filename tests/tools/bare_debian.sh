@@ -31,7 +31,7 @@ cleanup() {
 trap cleanup EXIT
 make_base bookworm "$bare" >"$out/debootstrap.log"
 
-# What a newcomer has: git and make, and GNU time to see what it took.
+# A newcomer's tools: git and make; and GNU time for the measurements.
 install_in "$bare" git make time >"$out/prerequisites.log" 2>&1
 git clone -q --no-hardlinks "$root" "$bare/root/spdnn"
 git -C "$bare/root/spdnn" checkout -q "$(git -C "$root" rev-parse "$commit")"

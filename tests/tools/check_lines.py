@@ -19,7 +19,7 @@ def no_number(text):
 
 
 def faults_of(validator, line):
-    """Of one line: where it is wrong and how, in a few words each."""
+    """The faults of one line, each with its place and reason."""
     try:
         value = json.loads(line, parse_constant=no_number)
     except ValueError as error:

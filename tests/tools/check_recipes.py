@@ -15,7 +15,7 @@ import types
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PACKAGING = ROOT / "make/packaging"
 VERSION = re.search(r"^VERSION := (\S+)$", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)[1]
-# What a Spack package may use of `from spack.package import *`, as far as ours does.
+# The names of `from spack.package import *` that our package uses.
 DIRECTIVES = ("conflicts", "depends_on", "license", "resource", "variant", "version")
 EASYBUILD_NEEDS = ("name", "version", "homepage", "description", "toolchain", "moduleclass", "easyblock", "sources")
 
@@ -28,7 +28,7 @@ def expect(condition, message):
 
 
 class Any:
-    """Stands for what Spack hands to a package: a spec, a prefix, a stage."""
+    """A test double for Spack's arguments to a package: a spec, a prefix, a stage."""
 
     mpicxx = "mpicxx"
     source_path = "/source"

@@ -33,7 +33,7 @@ cleanup() {
 trap cleanup EXIT
 failed=0
 
-# expect WHAT PATTERN COMMAND...: runs it, says whether it ends with 0 and prints a line that matches.
+# expect WHAT PATTERN COMMAND...: runs it; reports whether it exits with 0 and prints a matching line.
 expect() {
   local what=$1 pattern=$2 output
   shift 2
@@ -56,7 +56,7 @@ try_program() {
 }
 # shellcheck disable=SC2317 # called by expect
 not() { ! "$@"; }
-# ranks BASE LAUNCHER COMMAND...: two of them.
+# ranks BASE LAUNCHER COMMAND...: runs it on two ranks.
 # shellcheck disable=SC2317 # called by expect
 ranks() {
   inside "$1" env OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 \
@@ -67,7 +67,7 @@ unpack() { mkdir -p "$1/opt/spdnn" "$1/tmp" && tar -xzf "$archive" -C "$1/opt/sp
 make_base "$old" "$folder/old" >"$log/$old.log"
 echo "$old: $(inside "$folder/old" ldd --version | sed -n 1p)"
 
-# The C library alone: what the program asks for, and the dynamic linker, by the names that it has.
+# The C library alone: the libraries that the program needs, and the dynamic linker, by their names.
 unpack "$folder/empty"
 for library in lib64/ld-linux-x86-64.so.2 lib/x86_64-linux-gnu/lib{c.so.6,m.so.6,pthread.so.0,dl.so.2,rt.so.1}; do
   mkdir -p "$folder/empty/${library%/*}"
@@ -93,7 +93,7 @@ for mpi in openmpi mpich; do
   expect "$old, two ranks with $mpi" '^ranks +2 ' ranks "$folder/old" "mpirun.$mpi" /opt/spdnn/bin/spdnn infer "${problem[@]}" --threads 1
 done
 
-# The recipes of containers: what docker and apptainer would run, in what they would begin with.
+# The recipes of containers: the commands of docker and apptainer, in their base systems.
 make_base "$new" "$folder/new" >"$log/$new.log"
 for recipe in Dockerfile spdnn.def; do
   mkdir -p "$folder/new/tmp"

@@ -9,7 +9,7 @@ import pathlib
 import re
 import sys
 
-# Room: what it knows. A room has the name of its folder; the parts of a folder that are rooms of their own follow below.
+# Room: the rooms that it may include. A room has the name of its folder; parts of a folder that are rooms of their own follow below.
 ROOMS = {
     "spdnn": [],
     "core/text": ["spdnn"],

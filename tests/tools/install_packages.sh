@@ -35,7 +35,7 @@ export DEBIAN_FRONTEND=noninteractive
 exec 9>/run/lock/spdnn-packages.lock && flock 9
 apt() { apt-get -o DPkg::Lock::Timeout=600 "$@"; }
 
-# install: its log goes to $log, and of that what a person watches: how many packages are fetched and set up so far.
+# install: its log goes to $log; the numbers of fetched and installed packages are shown meanwhile.
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 install() {
@@ -47,7 +47,7 @@ install() {
     /^Setting up/ && (++ready % 50 == 0 || ready == all) { progress("set up", ready) }' >&2
 }
 echo "installing ${packages[*]}" >&2
-# What apt knows of its mirror may be missing or too old: it asks anew then.
+# apt's list of packages may be missing or too old: it is updated then.
 install || { tries=0; until apt -q update >"$log" 2>&1 || [ $((tries += 1)) -ge 5 ]; do sleep 5; done; install; } || {
   cat "$log" >&2
   exit 1

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Prints the build commands of a container's recipe as a shell script: the RUN lines of a Dockerfile, or the %post of an
+"""Prints the build commands of a container recipe as a shell script: the RUN lines of a Dockerfile, or the %post of an
 Apptainer definition. Exit status 2 if the recipe is neither, or has unknown sections.
 
 usage: recipe_commands.py FILE

@@ -1,4 +1,4 @@
-// The rules of an operation that the program does not have: what a file in src/model/operations would have.
+// The rules of an operation that the program does not have: the content of a file in src/model/operations.
 
 #include "model/operations/operations.hpp"
 #include "model/operations/requirements.hpp"

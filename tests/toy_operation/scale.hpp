@@ -1,6 +1,6 @@
 #pragma once
 
-// What include/spdnn/model.hpp would have.
+// The content of include/spdnn/model.hpp for the operation.
 namespace spdnn {
 
 /// y = factor x.

@@ -1,5 +1,5 @@
-// A program with one operation more than spdnn has: shapes, messages, checks, the oracle, magnitudes, rewrites and what
-// ranks send know it by its line in the list and its rules.
+// A program with one operation more than spdnn: shapes, messages, checks, the oracle, magnitudes, rewrites and messages
+// between ranks handle it by its line in the list and its rules alone.
 
 #include <cstdio>
 #include <stdexcept>

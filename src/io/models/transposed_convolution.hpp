@@ -60,7 +60,8 @@ struct TransposedConvolution {
   }
 
  private:
-  /// What interleaves the phases, if there are several, and removes what exceeds the output, if anything does.
+  /// The moves that interleave the phases, if there are several, and cut off the excess over the output, if there is
+  /// any.
   struct Movement {
     std::optional<Reshape> apart;
     Transpose order;

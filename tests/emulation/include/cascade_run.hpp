@@ -1,6 +1,6 @@
 #pragma once
 
-// The kernels of the `cascade` engine on their way through a plan, on the CPU.
+// Runs a plan through the kernels of the `cascade` engine on the CPU.
 
 #include <gtest/gtest.h>
 
@@ -20,7 +20,7 @@
 
 namespace spdnn::cuda::cascade {
 
-/// The device that a run is on. Memory and layers are divided for it as the engine divides them.
+/// The emulated device. Its memory and the layers are divided by the engine's own functions.
 struct Device {
   std::size_t block_bytes;  ///< shared memory of a block
   unsigned blocks;          ///< one per multiprocessor
@@ -28,7 +28,7 @@ struct Device {
 inline constexpr Device kLarge{std::size_t{227} << 10U, 1};  ///< 400 images make a wave of up to seven groups
 inline constexpr Device kSmall{std::size_t{48} << 10U, 3};   ///< waves of one group or two, one after another
 
-/// The settings in which a run differs from the engine's.
+/// Deviations of a run from the engine's choices.
 struct Departure {
   std::optional<Index> second{};  ///< the second launch's first layer, so that short networks have one
   bool layer_1_by_sums = false;
@@ -37,7 +37,7 @@ struct Departure {
   bool without_tail = false;
 };
 
-/// A compiled plan, and images that it is run on as the engine runs them.
+/// A compiled plan, and its runs on images, launch by launch as in the engine.
 class CascadeRun {
  public:
   CascadeRun(const Plan& plan, const ImageSet& images, const Device& device, const Departure& departure = {})
@@ -89,7 +89,7 @@ class CascadeRun {
   bool has_filter() const { return front_view_.kept.images != nullptr; }
   bool has_tail() const { return tail_.has_value(); }
 
-  /// From the inputs on.
+  /// Runs the layers before `until`, from the inputs on.
   void run(Index until) {
     const bool fronted = front_ && until > second_;
     if (!fronted)
@@ -134,13 +134,13 @@ class CascadeRun {
   Index duplicates() { return counters().duplicates; }
 
  private:
-  /// Alive, active and saturated images alone.
+  /// Counts of alive, active and saturated images alone.
   Outcome outcome() {
     Outcome outcome;
     add_layer_counts(layout_.tallies(handed_over_.data()), counters().counted, plan_.depth(), outcome);
     return outcome;
   }
-  /// As the host sees them.
+  /// The counters as the host sees them.
   const Counters& counters() { return layout_.counters(handed_over_.data()); }
   std::size_t count_stride() const { return std::size_t{32} * counting_.neuron_slices; }
   Survivors survivors(std::size_t side) {
@@ -199,8 +199,8 @@ class CascadeRun {
   SearchMemory memory_;
 };
 
-/// Layers of one weight; from the second on sums of a, b, a, b, ... up to layer `alternating`. `ordered`: neighbours of
-/// the first layer read neighbouring inputs, which are counted by whole words then.
+/// Layers of one weight. From the second layer up to `alternating`, each row repeats two inputs: a, b, a, b, ...
+/// `ordered`: neighbouring neurons of the first layer read neighbouring inputs, which are then counted by whole words.
 inline Network make_network(Index inputs, Index width, Index depth, Index alternating, bool ordered,
                             testing::Rng& rng) {
   Network network;

@@ -9,8 +9,8 @@
 
 namespace spdnn::cuda {
 
-/// A network whose first layer counts: neuron j has 1/4 for each input of its own that is lit; all others hand on what
-/// they get.
+/// A network whose first layer counts: neuron j is 1/4 of the number of its own inputs that are lit. All other layers
+/// are the identity.
 class CountingNetwork {
  public:
   static constexpr Index kWidth = 12;

@@ -20,10 +20,10 @@ const Index3& block();
 /// another, or for a later block, for ever.
 void launch(unsigned blocks, unsigned threads, std::size_t shared_bytes, const std::function<void()>& kernel);
 
-/// Of the block at hand.
+/// The dynamic shared memory of the running block.
 std::byte* dynamic_shared();
 
-/// Lets the other threads go on: for one that waits for memory to change.
+/// Yields to the other threads; for a thread that polls memory.
 void pause();
 
 /// Waits for all threads of the block that have not ended; returns the OR of their values.

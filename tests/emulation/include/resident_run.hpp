@@ -1,6 +1,6 @@
 #pragma once
 
-// The kernel of the `resident` engine on its way through a plan, on the CPU, against the fp64 reference.
+// Runs a plan through the kernel of the `resident` engine on the CPU and compares with the fp64 reference.
 
 #include <gtest/gtest.h>
 
@@ -17,7 +17,7 @@ namespace spdnn::cuda::resident {
 inline constexpr std::size_t kSharedBytes = std::size_t{226} << 10U;
 inline constexpr unsigned kBlocks = 3;
 
-/// A plan laid out for a shape, and images on the way through it.
+/// A plan laid out for a shape, and its run on images.
 template <class C>
 class Run {
  public:
@@ -115,7 +115,7 @@ class Run {
   SearchMemory search_;
 };
 
-/// What happened in all runs of a test, so that it can say whether they showed anything.
+/// Counts over all runs of a test: proof that its cases occurred.
 struct Seen {
   int runs = 0;
   int uneven = 0;

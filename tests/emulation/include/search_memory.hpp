@@ -32,7 +32,7 @@ class SearchMemory {
             .zero_words = sizes.zero_words};
   }
 
-  /// The rows of the images in the first `entries` of the list become their owners', among all images' rows.
+  /// Copies to each image in the first `entries` of the list the row of its owner; `rows` has those of all images.
   void fill(std::size_t entries, Index width, std::vector<double>& rows) const {
     const auto row = [&](Index image) { return rows.begin() + std::ptrdiff_t{image} * width; };
     for (std::size_t i = 0; i < entries; ++i)

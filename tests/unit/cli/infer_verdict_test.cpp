@@ -1,4 +1,4 @@
-// What `spdnn infer` vouches for: the plan that ran, and official problems, which it recognises by what files hold.
+// The basis of verdicts of `spdnn infer`: the plan that ran, and official problems, recognised by the content of files.
 
 #include <gtest/gtest.h>
 
@@ -52,7 +52,7 @@ void change_file(const std::filesystem::path& path, const std::function<void(std
   std::ofstream(path, std::ios::binary).write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
 }
 
-/// Puts another number in all places where a packed file holds this one.
+/// Replaces a number wherever a packed file holds it.
 void replace_in_file(const std::filesystem::path& path, std::uint64_t from, std::uint64_t to) {
   change_file(path, [&](std::vector<char>& bytes) {
     for (std::size_t at = 0; at + sizeof from <= bytes.size(); at += sizeof from)
@@ -68,7 +68,7 @@ class StoredPlan : public ::testing::Test {
     network_.layers = {make_layer(2, {{{0, 1.0F}}}, -0.25)};
     other_.layers = {make_layer(2, {{{1, 1.0F}}}, -0.25)};
   }
-  /// The network with the plan of another network that claims to be its own.
+  /// A packed file of the network with another network's plan, whose digest claims that it is its own.
   void store_wrong_plan() {
     Plan plan = make_plan(other_, parse_passes("all"));
     plan.set_network_digest(network_digest(network_));
@@ -136,7 +136,7 @@ TEST_F(StoredPlan, IsRefusedWithAnotherNumberOfEdges) {
 
 TEST_F(StoredPlan, OfAMergedNetworkComesBackAsItWas) {
   testing::Rng rng(5);
-  Network network;  // neurons in pairs, of which each next layer has the sums twice
+  Network network;  // pairs of equal neurons, so that each layer reads every sum twice
   for (int k = 0; k < 3; ++k) {
     testing::Rows rows = testing::random_rows(rng, 8, 4, 6, 0.1, 0.5);
     rows.insert(rows.end(), rows.begin(), rows.end());
@@ -212,7 +212,7 @@ TEST_F(OfficialVerdict, IsForTheOfficialImagesInTheirOrderOnly) {
   EXPECT_TRUE(reversed.says("UNVERIFIED: 1812 categories")) << reversed.text;
   EXPECT_TRUE(reversed.says("the images are not the official ones")) << reversed.text;
 
-  BitMatrix moved = images->bits();  // the first pixel of image 1 changes places with the neuron before it
+  BitMatrix moved = images->bits();  // the first pixel of image 1 moves to the neuron before it
   std::vector<std::uint64_t> words(moved.words.begin(), moved.words.end());
   std::uint64_t& word = *std::find_if(words.begin(), words.end(), [](std::uint64_t w) { return w != 0; });
   const std::uint64_t first = word & -word;

@@ -7,7 +7,7 @@
 namespace spdnn::cli {
 namespace {
 
-/// The message with which these arguments are refused, or "taken".
+/// The error for these arguments, or "taken".
 std::string refusal(const Arguments& arguments) {
   OptionGroup group;
   group.options.add_options()("neurons", takes("N"), "")("compare", "");

@@ -1,4 +1,4 @@
-// Updates on the progress of work, and the bar that shows them, on a terminal of its own.
+// Progress updates, and the bar that shows them, on a pseudo-terminal.
 
 #include "core/types/progress.hpp"
 
@@ -28,7 +28,7 @@ struct Seen {
   std::string output;    ///< what came out of stdout, a file
 };
 
-/// Has stdout go to a file and stderr to a terminal while `work` runs; without `terminal`, to the file as well.
+/// Runs `work` with stdout redirected to a file and stderr to a terminal; without `terminal`, to the file as well.
 Seen watch(bool terminal, const std::function<void()>& work) {
   const TemporaryDirectory directory;
   const auto path = directory / "stdout";
@@ -59,7 +59,7 @@ Seen watch(bool terminal, const std::function<void()>& work) {
   return seen;
 }
 
-/// Half of the work, for as long as it takes until the bar is shown.
+/// Reports half of the work, and waits until the bar is shown.
 void half_way(const ProgressCallback& callback) {
   Progress progress(callback, "infer", 10);
   for (const Stopwatch watch; watch.seconds() < 0.55; ::usleep(5000)) progress.update(5);

@@ -1,5 +1,5 @@
-// Ranks that have joined with other programs or other command lines: all of them fail, and the first that differs from
-// rank 0 knows how.
+// Ranks that join with other programs or other command lines: all of them fail, and the first that differs from rank 0
+// names the difference.
 
 #include "cluster/agreement.hpp"
 
@@ -17,7 +17,7 @@ namespace {
 
 const RunRequest kUsual{"spdnn 1.0 (commit abc)", {{"network", "n.spdnn"}, {"trials", "3"}, {"compare", ""}}};
 
-/// What each rank ends with: nothing, `another` where the cause is another rank's, or the text of its own error.
+/// The end of each rank: nothing, `another` if another rank failed, or the text of its own error.
 std::vector<std::string> ends_of(const std::vector<RunRequest>& requests) {
   std::vector<std::string> ends(requests.size());
   const auto work = [&](Communicator& ranks) {
@@ -39,7 +39,7 @@ std::vector<std::string> ends_of(const std::vector<RunRequest>& requests) {
   return ends;
 }
 
-/// Of four ranks, the third with this request and the others with the usual one: what the third ends with.
+/// The end of the third of four ranks, if it has this request and the others the usual one.
 std::string end_of_third(const RunRequest& third) {
   std::vector<std::string> ends = ends_of({kUsual, kUsual, third, kUsual});
   const std::string end = std::exchange(ends[2], "another");

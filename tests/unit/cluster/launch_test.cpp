@@ -132,7 +132,8 @@ TEST(LaunchOfOneNode, AllRanksAreOnOneNodeOnlyWhereTheLauncherSaysSo) {
     EXPECT_TRUE(one_node(environment, name, one)) << name;
     EXPECT_FALSE(one_node(environment, name, two)) << name;
   }
-  // mpirun's daemons are a step of one task on each node but the first; what they start says otherwise.
+  // mpirun's daemons are a step of one task on each node but the first, but the ranks that they start have its
+  // variables.
   Environment within_step = open_mpi;
   within_step["SLURM_STEP_NUM_TASKS"] = within_step["SLURM_STEP_NUM_NODES"] = "1";
   EXPECT_FALSE(one_node(within_step, "OMPI_COMM_WORLD_LOCAL_SIZE", "2"));

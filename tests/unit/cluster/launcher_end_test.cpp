@@ -11,7 +11,7 @@
 namespace spdnn {
 namespace {
 
-/// Under MPICH's launcher both variables are set; tests/mpi shows what it is asked then.
+/// Under MPICH's launcher both variables are set; tests/mpi has that case.
 TEST(LauncherEnd, OtherLaunchersAreNotAsked) {
   std::array<int, 2> wire{};
   ASSERT_EQ(::pipe(wire.data()), 0);

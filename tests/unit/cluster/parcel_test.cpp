@@ -1,4 +1,4 @@
-// Values taken apart to be sent and put together again, and a plan that moves into memory that ranks share.
+// Values flattened for sending and restored, and a plan that moves into memory that ranks share.
 
 #include "cluster/parcel.hpp"
 
@@ -20,7 +20,7 @@ namespace {
 using plan_tests::to_vector;
 using testing::expect_equal;
 
-/// What the receiver has: the description and, in one piece, the arrays.
+/// The receiver's form: the description and, in one piece, the arrays.
 template <class T>
 T sent(const T& value) {
   const Parcel parcel = pack(value);
@@ -124,7 +124,7 @@ TEST(Parcel, ADescriptionThatEndsEarlyIsNoPlan) {
   EXPECT_THROW(unpack<Plan>(cut, allocate_bytes(parcel.array_bytes)), std::logic_error);
 }
 
-/// The root of a job whose other ranks take part in everything and say nothing.
+/// The root of a job whose other ranks join every collective call and send nothing.
 class RootOfSilentRanks final : public Communicator {
  public:
   RootOfSilentRanks() : Communicator({0, 2, 0, 1}) {}

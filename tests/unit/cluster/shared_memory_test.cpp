@@ -1,4 +1,4 @@
-// Memory that the ranks of a node share, which are threads here: large arrays, and ranks that cannot reach it.
+// Memory that the ranks of a node share: large arrays, and ranks that cannot reach it. Ranks are threads here.
 
 #include "cluster/shared_memory.hpp"
 
@@ -22,8 +22,8 @@
 namespace spdnn {
 namespace {
 
-/// A rank in a container of its own, as it were: it finds no process of the number that the leader has, or another one,
-/// which has another file open under the number of the leader's.
+/// Simulates a rank in a container of its own: it finds no process with the leader's number, or another process, which
+/// has another file open under the leader's descriptor.
 class SecludedRank final : public testing::ThreadRank {
  public:
   static inline long file = -1;  ///< the number of the other file; -1: there is no process
@@ -74,7 +74,7 @@ void share_with_secluded_rank() {
     EXPECT_FALSE(memory.is_shared()) << "rank " << ranks.place().rank;
     ASSERT_NE(memory.data(), nullptr);
     memory.data()[0] = memory.data()[4095] = std::byte{1};
-    if (ranks.all(!memory.is_shared(), Communicator::Group::job))  // otherwise they would wait for one another
+    if (ranks.all(!memory.is_shared(), Communicator::Group::job))  // otherwise they would deadlock
       found[static_cast<std::size_t>(ranks.place().rank)] = share_plan(ranks, ranks.is_root() ? plan : Plan{});
   };
   for (const auto& thrown : testing::on_ranks<SecludedRank>(3, work)) EXPECT_EQ(thrown, nullptr);
@@ -138,10 +138,10 @@ TEST(SharePlan, OnOneNodeRanksWaitForAllOthersTwice) {
   EXPECT_EQ(CallCounter::broadcasts, 3) << "the plan, the place of its memory, and to the leaders of other nodes";
 }
 
-/// A leader who, before it goes on with the plan, lets the other rank either wait for it or end.
+/// A leader that, before it goes on with the plan, lets the other rank wait for it or end.
 class LateLeader final : public testing::ThreadRank {
  public:
-  static inline std::atomic<int> steps;  ///< of the other rank: waits for the node, and the end
+  static inline std::atomic<int> steps;  ///< of the other rank: its waits for the node, and its end
   static inline std::atomic<bool> ended;
   using ThreadRank::ThreadRank;
   void broadcast(std::span<std::byte> bytes, Group group) override {

@@ -25,7 +25,7 @@ TEST(Background, ThrowsWhereItIsAskedFor) {
   }
 }
 
-/// The work ends only when it is asked to, and uses what lives just long enough.
+/// The work ends only when asked to, and uses a variable that lives just long enough.
 TEST(Background, IsStoppedAndWaitedForWhenNobodyAsks) {
   std::atomic<bool> ended = false;
   {

@@ -11,7 +11,7 @@
 namespace spdnn {
 namespace {
 
-/// The kernel's files as far as they matter here, in a folder.
+/// The kernel's files that are read, in a folder.
 class ControlGroups : public ::testing::Test {
  protected:
   void member_of(const std::string& lines) { write("proc/self/cgroup", lines); }

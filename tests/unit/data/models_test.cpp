@@ -32,7 +32,7 @@ double density(const CsrMatrix& matrix) {
   return static_cast<double>(matrix.entries()) / (static_cast<double>(matrix.rows) * matrix.cols);
 }
 
-/// FNV-1a of a text: what a seed gives must not change from one machine, or version, to another.
+/// FNV-1a of a text: a seed's networks must not change from one machine, or version, to another.
 std::uint64_t hash_of(const std::string& text) {
   std::uint64_t hash = 0xcbf29ce484222325ULL;
   for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
@@ -138,7 +138,7 @@ TEST(ModelFamilies, SeedsChooseWhatIsMadeWhateverTheNumberOfThreads) {
   EXPECT_EQ(hash_of(text_of({.family = "lenet5"})), 2527999834373592463U);
 }
 
-/// Those of a convolutional network, without functions that few have.
+/// The operations of a convolutional network; rare functions are not among them.
 TEST(ModelFamilies, RandomHasManyOperations) {
   std::set<std::size_t> operations;
   std::set<Activation::Kind> activations;

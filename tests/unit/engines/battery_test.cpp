@@ -1,5 +1,5 @@
-// Every variant of this build, in every precision that it computes in, against the oracle. (fp16 and tf32 round what
-// the oracle does not; tests/gpu/resident_fp16_test.cpp and dense_precision_test.cpp are about them.)
+// Every variant of this build, in each of its precisions, against the oracle. (fp16 and tf32 round more than the
+// oracle; tests/gpu/resident_fp16_test.cpp and dense_precision_test.cpp test these.)
 
 #include "support/battery.hpp"
 
@@ -92,7 +92,7 @@ TEST(BatteryCoverage, SaysWhatIsRefused) {
   }
 }
 
-/// An engine that runs another plan than it was given.
+/// An engine that runs another plan than the given one.
 class Mutant final : public InspectableEngine {
  public:
   explicit Mutant(const Plan& spoiled) : engine_(testing::oracle_engine(spoiled, 1)) {}
@@ -106,7 +106,7 @@ class Mutant final : public InspectableEngine {
   std::unique_ptr<InspectableEngine> engine_;
 };
 
-/// The last term of every row left out.
+/// The layer without the last term of each row.
 void drop_last_terms(Plan& plan) {
   for (Layer& layer : plan.layers) {
     testing::Rows rows(layer.outputs());

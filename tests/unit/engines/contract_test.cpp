@@ -1,4 +1,4 @@
-// What src/engines/engine.hpp promises: run() asks an engine in that order, and every engine keeps its side.
+// The contract of src/engines/engine.hpp: run() calls an engine in that order, and every engine keeps its side.
 
 #include <gtest/gtest.h>
 

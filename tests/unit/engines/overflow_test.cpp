@@ -1,5 +1,5 @@
-// Sums beyond the largest number: every engine notes in which images and from which layer on, and a bound computed from
-// the weights says which sums cannot be such.
+// Sums beyond the largest number: every engine records the images and their first such layers, and a bound computed
+// from the weights excludes overflow of other sums.
 
 #include "engines/overflow.hpp"
 

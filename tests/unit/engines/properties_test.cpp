@@ -1,5 +1,5 @@
-// What must hold for every engine whatever the network: the order of the images, their batches, the steps of advance(),
-// the number of threads and the dynamic passes do not show in the result.
+// Properties of every engine on any network: the order of the images, their batches, the steps of advance(), the number
+// of threads and the dynamic passes do not change the result.
 
 #include <gtest/gtest.h>
 

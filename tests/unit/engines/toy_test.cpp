@@ -1,6 +1,6 @@
 // A variant is one file and one line: this one is tests/unit/toy/columns.cpp, its line is in
-// tests/unit/toy/variants.def. Nothing else knows it, and the battery, the choice and the loop take it as they take the
-// others.
+// tests/unit/toy/variants.def. No other code names it; the battery, the choice and the loop treat it as any other
+// variant.
 
 #include <gtest/gtest.h>
 

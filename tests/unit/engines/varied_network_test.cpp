@@ -54,7 +54,7 @@ TEST_P(VariedNetworkTest, TheCpuEngineIsEqualToTheLastBit) {
   EXPECT_LT(bench::worst_difference(in_order, activations_by("cpu_reference", plan, images_)), 1e-2);
 }
 
-/// Where some edges of a layer lead to other inputs, some bit at the end changes.
+/// If some edges of a layer read other inputs, some bit of the result changes.
 TEST_P(VariedNetworkTest, AnErrorInAnyLayerIsSeen) {
   const Network network = bench::varied_network(options(60), images_);
   const Plan plan = make_plan(network, parse_passes("dead"));

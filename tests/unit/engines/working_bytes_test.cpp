@@ -1,5 +1,5 @@
-// Support::working_bytes of the CPU engines, by which batches are chosen: compared with what the C library's allocator
-// has given out while an engine runs.
+// Support::working_bytes of the CPU engines, from which batches are chosen, compared with the bytes that the C
+// library's allocator has in use while an engine runs.
 
 #include <gtest/gtest.h>
 #include <malloc.h>
@@ -16,7 +16,7 @@ std::size_t bytes_in_use() {
   return info.uordblks + info.hblkhd;
 }
 
-/// The most that is in use between the calls of an engine's run, beyond what there was before the engine was made.
+/// The most bytes in use between the calls of an engine's run, less those in use before the engine was made.
 std::size_t bytes_taken(const Variant& variant, const std::shared_ptr<const Plan>& plan, const ImageSet& images,
                         const EngineOptions& options) {
   const std::size_t before = bytes_in_use();

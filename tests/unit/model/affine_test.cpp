@@ -1,4 +1,4 @@
-// Rewrites of what follows a sum: affine maps become part of it, and hard swishes in several nodes one activation.
+// Rewrites of nodes after a sum: affine maps become part of the sum, and hard swishes of several nodes one activation.
 
 #include <gtest/gtest.h>
 
@@ -52,7 +52,7 @@ TEST(FoldAffine, StandsAside) {
     EXPECT_EQ(fold_affine(model), 0U);
     EXPECT_EQ(operations(model), before);
   };
-  {  // the sums are read by something else, too
+  {  // another node reads the sums, too
     ModelBuilder builder;
     const ValueId x = builder.input({kN, 3});
     const ValueId sum = builder.add(testing::random_linear(rng, 3, 4, 1), {x});
@@ -229,13 +229,13 @@ TEST(FoldAffine, Fp32SumsWithAFoldedAddendAreWithinTheGivenBound) {
 
 // ---- Hard swish ----
 
-/// The nodes of a hard swish as files have them, with numbers to be made wrong.
+/// The nodes of a hard swish as files have them, with numbers that a test may change.
 struct Swish {
   float added = 3, low = 0, high = 6, divisor = 6, alpha = 1.F / 6, beta = 0.5F;
   enum class Order { quotient_last, quotient_first, hard_sigmoid } order = Order::quotient_last;
   bool swapped = false;   ///< the inputs of sum and product
-  int read_again = -1;    ///< the place of a node between that is an output, too
-  bool of_other = false;  ///< the product is with something else
+  int read_again = -1;    ///< the node between them that is an output, too
+  bool of_other = false;  ///< the product is with another value
 
   ModelCase model() const {
     ModelBuilder builder;

@@ -1,5 +1,5 @@
-// Functions of a library, powers, extremes, products of matrices and reductions: values by hand, and bounds for
-// arguments that are off.
+// Library functions, powers, extremes, matrix products and reductions: values by hand, and bounds for inexact
+// arguments.
 
 #include <gtest/gtest.h>
 
@@ -17,7 +17,7 @@ using testing::make_activation;
 using testing::make_tensor;
 using testing::Rng;
 
-/// A value that may be off by `e`.
+/// A value with error bound `e`.
 Bounded about(double x, double e) { return {{1}, {x}, {e}, 0}; }
 
 Bounded function_of(Kind kind, double x, double e = 0) {
@@ -61,7 +61,7 @@ TEST(ModelFunctions, ValuesByHand) {
   expect_value(Kind::atanh, std::tanh(0.5), 0.5);
 }
 
-/// The bound covers all arguments within theirs, and is not many times too large where the function is steep.
+/// The bound covers all arguments within their bounds, and is of the right size where the function is steep.
 TEST(ModelFunctions, BoundsCoverAllArguments) {
   for (int kind = static_cast<int>(Kind::elu); kind <= static_cast<int>(Kind::atanh); ++kind) {
     const auto function = static_cast<Kind>(kind);
@@ -156,7 +156,7 @@ TEST(ModelProducts, ReductionsByHand) {
   EXPECT_EQ(reduced(Reduce::Kind::sum, {2}).terms, 2U);
 }
 
-/// Inputs that are off by as much as their bounds allow stay within the result's.
+/// Results for inputs at the ends of their bounds are within the result's bound.
 TEST(ModelProducts, BoundsHoldForInputsThatAreOff) {
   Rng rng(61);
   const std::vector<Operation> operations{MatMul{},

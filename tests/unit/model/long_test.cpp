@@ -1,5 +1,5 @@
-// Models of many thousand nodes: rewrites, plans of memory and runs take time in proportion to them. With a cost for
-// each pair of nodes, these tests would take minutes.
+// Models of many thousand nodes: rewrites, memory plans and runs take time proportional to the number of nodes. With
+// quadratic cost, these tests would take minutes.
 
 #include <gtest/gtest.h>
 
@@ -38,7 +38,7 @@ TEST(LongModels, OfActivationsAreRewrittenAndRun) {
   EXPECT_EQ(std::vector<float>(logits.begin(), logits.end()), (std::vector<float>{3, 0, 0, 6}));
 }
 
-/// Each layer has a filter without weights and two alike, which reading the constant of the layer before leaves so.
+/// Each layer has a filter without weights, and two that become twins once the constant of the layer before is folded.
 TEST(LongModels, OfSumsLoseTheirChannelsOneAfterAnother) {
   constexpr int kLayers = kNodes / 2;
   ModelBuilder builder;

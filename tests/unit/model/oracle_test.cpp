@@ -1,4 +1,4 @@
-// The oracle of models, against values worked out by hand and against sums in another loop order.
+// The oracle of models, compared with values worked out by hand and with sums in another loop order.
 
 #include <gtest/gtest.h>
 
@@ -37,7 +37,7 @@ const Tensor kNine = make_tensor({1, 1, 3, 3}, {1, 2, 3, 4, 5, 6, 7, 8, 9});
 
 // ---- Convolutions, by scattering ----
 
-/// Value and sum |w x| of each output, in long double, made by adding each pixel to all outputs that it reaches.
+/// Value and sum |w x| of each output, in long double, by adding each pixel to all outputs that read it.
 struct Scattered {
   std::vector<long double> values;
   std::vector<long double> magnitudes;
@@ -258,7 +258,7 @@ TEST(ModelReference, ResizeByHand) {
 
 // ---- Bounds ----
 
-/// For each kind of operation, inputs that are off by as much as their bounds allow stay within the result's bound.
+/// For each kind of operation, results for inputs at the ends of their bounds are within the result's bound.
 TEST(ModelReference, BoundsHoldForInputsThatAreOff) {
   using Kind = Activation::Kind;
   Rng rng(23);
@@ -314,7 +314,7 @@ TEST(ModelReference, BoundsHoldForInputsThatAreOff) {
   }
 }
 
-/// An addition may become one more term of the sum before it; what only scales, names or moves elements adds none.
+/// An addition may become one more term of the sum before it; operations that only scale or move elements add none.
 TEST(ModelReference, ASumCountsWhatIsAddedToIt) {
   Rng rng(31);
   const Bounded x = exactly(testing::random_tensor(rng, {2, 6}));
@@ -400,8 +400,8 @@ TEST(ModelReference, SplitBatchesConcatenate) {
   }
 }
 
-/// Of every activation: wherever in its bound the argument may be, the value there is within the bound of the result,
-/// and for those made of straight lines the bound is no larger than that.
+/// Every activation: for each argument within its bound, the value is within the bound of the result. For piecewise
+/// linear ones the bound is no larger than that.
 TEST(ModelReference, AnActivationsBoundCoversAllThatItsArgumentMayBe) {
   using Kind = Activation::Kind;
   const auto value_at = [](const Activation& activation, double x) {

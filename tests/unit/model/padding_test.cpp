@@ -1,4 +1,4 @@
-// Pads in front of convolutions and max pools: which become padding, with the same outputs, and which stay.
+// Pads in front of convolutions and max pools: some become the padding of the next node, with the same outputs.
 
 #include <gtest/gtest.h>
 

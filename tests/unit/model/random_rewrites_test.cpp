@@ -1,4 +1,4 @@
-// Rewrites of models drawn at random: whatever they change, the outputs are within the bounds of the model as given.
+// Rewrites of random models: whatever they change, the outputs are within the bounds of the model as given.
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-// Where the rewrites of models must stand aside: each guard has a small model of its own, and beside it the nearest one
-// that is rewritten.
+// Cases in which the rewrites of models must stand aside: each guard has a small model, and the nearest model that is
+// rewritten.
 
 #include <gtest/gtest.h>
 
@@ -26,7 +26,7 @@ ModelCase chain(const Shape& input, const std::vector<Operation>& operations) {
   return {"", builder.finish({value}), {testing::random_tensor(rng, with_batch(input, 2))}};
 }
 
-/// Of 2 channels: `filters` of a 1 x 1 kernel, each a row of two weights, of which zeros are left out.
+/// A 1 x 1 convolution of 2 channels: each of the `filters` is a row of two weights; zeros are left out.
 Convolution pointwise(const std::vector<std::pair<float, float>>& filters, std::vector<float> bias) {
   testing::Rows rows;
   for (const auto& [first, second] : filters) {
@@ -69,7 +69,7 @@ Activation slopes(std::vector<float> alphas) {
 
 // ---- Batch norms into the weights before them ----
 
-/// Images 0 and 1 of four channels become four images of two: each second channel belongs to the other norm.
+/// Images 0 and 1 of four channels become four images of two, so that channel 0 holds channels 0 and 2 of the input.
 TEST(FoldAffineGuards, AReshapeThatMixesImagesWithChannelsEndsTheFolding) {
   const BatchNorm norm = norm_of({2, -3});
   rewritten(chain({2, 2, 2, 2}, {with_constant(1), Reshape{{4, 2, 2, 2}}, norm}), fold_affine, 0);
@@ -107,7 +107,7 @@ TEST(FoldAffineGuards, AConstantOfMoreAxesStays) {
 
 // ---- Channels that are constant ----
 
-/// Axis 3 is as long as there are channels, so that only the axis distinguishes them.
+/// Axis 3 is as long as the axis of channels, so that lengths do not distinguish them.
 TEST(DeadChannelGuards, SumsAlongAnotherAxisAreNoReadersOfChannels) {
   rewritten(chain({kN, 2, 3, 4}, {with_constant(0), summing(4)}), drop_dead_channels, 0);
   rewritten(chain({kN, 2, 3, 4}, {with_twins(), summing(4)}), share_twin_filters, 0);
@@ -148,7 +148,7 @@ TEST(DeadChannelGuards, AConstantWhoseContributionsOverflowStays) {
               dropped);
 }
 
-/// What was one channel is several elements of axis 1 after a flattening, each with parameters of its own.
+/// A flattening turns one channel into several elements of axis 1, each with parameters of its own.
 TEST(DeadChannelGuards, AFlattenedChannelIsConstantOnlyIfAllItsElementsAre) {
   const Reshape flat{{kN, 8}};
   const std::vector<float> varied{1, 2, 3, 4, 5, 6, 7, 8};
@@ -183,7 +183,7 @@ TEST(DeadChannelGuards, WhatTakesChannelsOneByOneIsPassed) {
   }
 }
 
-/// The bias would be infinite. The channel below 0, which the relu cuts off, goes all the same.
+/// The bias would be infinite. The negative channel, which the relu makes zero, is removed nevertheless.
 TEST(DeadChannelGuards, AConstantThatMakesABiasInfiniteStays) {
   for (const float constant : {3e38F, -3e38F}) {
     const Linear reader{testing::make_matrix(4, {{{0, 1.F}, {1, 3.F}}}), {}};

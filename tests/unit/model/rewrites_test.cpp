@@ -1,4 +1,4 @@
-// Rewrites of models: what they change, where they stand aside, and that the given model's bounds hold for the result.
+// Rewrites of models: their changes, the cases in which they stand aside, and the given model's bounds on the result.
 
 #include <gtest/gtest.h>
 
@@ -104,7 +104,7 @@ testing::Rows rows_of(const CsrMatrix& weights) {
   return rows;
 }
 
-/// Two convolutions with what may stand between them, and a classifier on flattened pixels.
+/// Two convolutions with operations between them, and a classifier on flattened pixels.
 struct Chain {
   Rng rng{31};
   Convolution first = testing::random_convolution(rng, 3, 6, testing::same_window(3, 3), 0.5);

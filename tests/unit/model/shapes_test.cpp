@@ -15,7 +15,7 @@ using testing::kN;
 using testing::ModelBuilder;
 using testing::Rng;
 
-/// What output_shape() refuses with.
+/// The error of output_shape().
 std::string refusal_of_shapes(const Operation& operation, const std::vector<Shape>& inputs) {
   try {
     return "makes " + shape_text(output_shape(operation, inputs));
@@ -150,7 +150,7 @@ TEST(ModelShapes, AFaultNamesItsNode) {
   }
 }
 
-/// What validate() says of a model once `change` has been made to it.
+/// The error of validate() after `change` of a valid model.
 template <class Change>
 std::string fault(const Change& change) {
   Model model = testing::small_network(2, 0.5).model;

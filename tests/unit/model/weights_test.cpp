@@ -1,4 +1,4 @@
-// Weights whose values have a type: each form, by plain loops, and the arrays that are refused.
+// Typed weights: each form against plain loops, and refusals of arrays.
 
 #include "spdnn/weights.hpp"
 

@@ -1,4 +1,4 @@
-// Degrees, classes of twins, and what becomes of each given neuron and edge, counted by hand in networks of a few
+// Degrees, classes of twins, and the end of each given neuron and edge, counted by hand in networks of a few
 // neurons.
 
 #include "plan/census.hpp"

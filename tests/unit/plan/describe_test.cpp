@@ -68,7 +68,7 @@ TEST(Choose, TheOracleOnlyWhereNothingElseRuns) {
   EXPECT_THROW(choose_variant(merged, {10}, {}, std::vector<const Variant*>{&oracle}), UsageError);
 }
 
-/// A variant that says this of every plan.
+/// A variant with this answer for every plan.
 template <class Says>
 Variant variant_that(std::string_view name, Says) {
   Variant variant = find_variant("cpu_reference");

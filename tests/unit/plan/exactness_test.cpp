@@ -1,4 +1,4 @@
-// What the planner promises for its exact passes, on random networks: every activation is the same bit for bit.
+// The guarantee of the planner's exact passes on random networks: every activation is the same bit for bit.
 
 #include <gtest/gtest.h>
 
@@ -33,7 +33,7 @@ Passes subset(unsigned bits) {
           .identical = (bits & 16U) != 0};
 }
 
-/// How often each pass had something to do, since a property whose case never occurs proves nothing.
+/// Counts the cases of each pass, since a property whose case never occurs proves nothing.
 struct Occasions {
   int twins = 0, zeros = 0, unread = 0, saturated = 0, identical = 0, late_dead = 0;
 

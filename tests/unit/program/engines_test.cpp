@@ -1,5 +1,5 @@
-// What src/engines/model_engine.hpp promises, of every variant for models: the outputs are within the oracle's bound,
-// whatever the batch, and every engine keeps its side of the contract.
+// The contract of src/engines/model_engine.hpp, for every variant of models: the outputs are within the oracle's bound,
+// whatever the batch.
 
 #include <gtest/gtest.h>
 
@@ -54,8 +54,8 @@ bool same_bits(const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
   });
 }
 
-/// The largest ratio to the bound of batches that follow one without a number in it. Their values lie where that one's
-/// were, also where forms of oneDNN fill up a block of channels: of the 20 here.
+/// The largest ratio to the bound of batches that follow a batch of NaN. Their values lie in its memory, also where
+/// layouts of oneDNN fill up the last block of the 20 channels.
 double ratio_after_no_numbers(const ModelVariant& variant) {
   testing::Rng rng(37);
   ModelBuilder builder;
@@ -92,11 +92,11 @@ class ModelEngines : public ::testing::TestWithParam<std::string> {
     EXPECT_LE(found, 1) << one.name;
     return found;
   }
-  /// Of all that a test ran, for the log.
+  /// Records the results of a test, for the log.
   void report(double largest) { RecordProperty("largest_ratio_to_bound", std::to_string(largest)); }
 };
 
-/// An operation between two convolutions, which leave and take oneDNN's own forms, or alone.
+/// An operation alone, or between two convolutions, which write and read oneDNN's own layouts.
 std::vector<ModelCase> operations_battery() {
   testing::Rng rng(23);
   std::vector<ModelCase> cases;
@@ -279,7 +279,7 @@ std::vector<ModelCase> joins_battery() {
           }
           return outputs;
         });
-  for (const bool first : {false, true}) {  // of the addition's inputs, what the activation gives
+  for (const bool first : {false, true}) {  // which input of the addition is the activation's
     const auto sum_of = [first](auto& builder, ValueId activated, ValueId other) {
       return builder.add(Both{}, first ? std::vector{activated, other} : std::vector{other, activated});
     };
@@ -319,7 +319,7 @@ TEST_P(ModelEngines, StayWithinTheBoundOnEachOperation) {
   report(largest);
 }
 
-/// What a program without libraries runs. Other policies leave most operations to oneDNN.
+/// The kernels of a program without libraries. Other policies leave most operations to oneDNN.
 TEST(PlainKernels, StayWithinTheBoundOnEachOperation) {
   const program::Kernels plain = testing::kernels_of("plain");
   for (const auto& battery : {operations_battery(), joins_battery()})
@@ -359,8 +359,8 @@ TEST_P(ModelEngines, TakeBatchesOfAnySizeOneAfterAnother) {
 
 TEST_P(ModelEngines, ForgetTheBatchBefore) { EXPECT_LE(ratio_after_no_numbers(variant()), 1); }
 
-/// On processors with AVX-512, oneDNN keeps channels in forms that need no filling up; in a process of its own, it does
-/// as on one with AVX2 alone.
+/// On processors with AVX-512, oneDNN chooses layouts without filling; in a process of its own, the test restricts it
+/// to AVX2.
 TEST_P(ModelEngines, ForgetTheBatchBeforeWithoutAvx512) {
   ::testing::FLAGS_gtest_death_test_style = "threadsafe";  // the test begins anew in the other process
   ::setenv("ONEDNN_MAX_CPU_ISA", "AVX2", 1);
@@ -427,7 +427,7 @@ TEST_P(ModelEngines, SayWhatTheyDoNotTake) {
   EXPECT_FALSE(support_of(variant(), model, {.precision = variant().precisions.front()}).takes());
 }
 
-/// By how much the outputs are off, as a part of their size: a root of sums of squares.
+/// The relative error of the outputs, in the 2-norm.
 double relative_error(const std::vector<Bounded>& expected, const std::vector<Tensor>& found) {
   double off = 0;
   double size = 0;
@@ -439,7 +439,7 @@ double relative_error(const std::vector<Bounded>& expected, const std::vector<Te
   return std::sqrt(off / size);
 }
 
-/// Activations of eight bits have no theorem here: what the precision cannot explain is a mistake.
+/// No bound is proved for bf16's eight bits: errors larger than the precision explains are mistakes.
 TEST(ModelEnginesInBf16, AreOffByRoundingOnly) {
   const ModelVariant& variant = find_model_variant("conv_dense");
   ModelEngineOptions options{.precision = Precision::bf16, .batch = 4, .threads = 2};

@@ -1,5 +1,5 @@
-// What src/program promises of kernels: the toy is one file and one line, an offer that is wrong is refused, the
-// cheapest path is taken, layouts hold what they say.
+// The rules of src/program for kernels: the toy is one file and one line, wrong offers are refused, the cheapest path
+// is taken, and changes of layout keep every value.
 
 #include <gtest/gtest.h>
 
@@ -70,7 +70,7 @@ TEST(ToyKernel, IsOneFileAndOneLine) {
     }
 }
 
-/// The toy, and something wrong with its offer.
+/// The toy with a fault in its offer.
 class WrongKernel final : public program::Kernel {
  public:
   explicit WrongKernel(std::function<void(Offer&)> spoil) : spoil_(std::move(spoil)) {}

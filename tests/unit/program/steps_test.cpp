@@ -1,4 +1,4 @@
-// What conv_dense decides without oneDNN: which nodes are fused, and where buffers lie.
+// Decisions that need no kernel: the nodes that may be fused, and the places of buffers.
 
 #include "program/steps.hpp"
 

@@ -1,5 +1,5 @@
-// Programs that are stored with their model and read back: the same bits, used only where all is as it was, and refused
-// where they are damaged.
+// Programs that are stored with their model and read back: the same bits, used only under the same conditions, and
+// refused if damaged.
 
 #include "program/stored.hpp"
 
@@ -50,11 +50,11 @@ class StoredPrograms : public ::testing::TestWithParam<const char*> {
     model.program = StoredProgram{"m.spdnn: program", std::move(text)};
     return model;
   }
-  /// Where a field of the first step is; those of an action ascend by name, and all here come before its kind.
+  /// The offset of a field of the first step. Fields of an action ascend by name, and the ones here precede its kind.
   static std::size_t place_in_step(const std::string& text, const std::string& field) {
     return text.rfind(field, text.find("\"kind\":\"step\""));
   }
-  /// What the variant says of the stored program.
+  /// The variant's remark on the stored program.
   std::string remark(const Model& model, const ModelEngineOptions& options) const {
     for (const std::string& one : support_of(variant(), model, options).remarks)
       if (one.starts_with("the program stored")) return one;
@@ -138,7 +138,7 @@ TEST_P(StoredPrograms, WhatIsDamagedIsRefused) {
   EXPECT_EQ(error("{}").find("m.spdnn: program: expected a program of schema spdnn-program-1"), 0U);
 }
 
-/// Any byte made another: the run is refused, or has the same bits.
+/// Any byte changed: the run is refused, or has the same bits.
 TEST_P(StoredPrograms, NoChangedByteChangesAResult) {
   const std::string text = stored();
   const std::vector<float> expected = outputs(some_model(), options_for(3, 2));

@@ -233,8 +233,7 @@ TEST(TextForms, NoTextOfAParagraphIsALinkOrAnImageInMarkdown) {
   EXPECT_EQ(paragraph("a ![x](http://y) [z](http://y) *b* <i> & \\"),
             "a !\\[x](http://y) \\[z](http://y) \\*b\\* &lt;i> &amp; \\\\");
   EXPECT_EQ(paragraph("code `a[b]*` here"), "code `a[b]*` here");
-  // Single and double backticks of foreign text: what is open at the end, or holds nothing, is no code that begins
-  // elsewhere.
+  // Single and double backticks of foreign text: an unclosed or empty pair starts no code.
   EXPECT_EQ(paragraph("a ``[x](y) b"), "a \\[x](y) b");
   EXPECT_EQ(paragraph("a `b``c` d `[e"), "a `bc` d `[e`");
 }

@@ -1,4 +1,4 @@
-// The page of a model: what its tables and charts say of nodes, rows and variants.
+// The page of a model: its tables and charts of nodes, rows and variants.
 
 #include <gtest/gtest.h>
 

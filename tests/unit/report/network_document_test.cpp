@@ -1,5 +1,5 @@
-// The page of a network: which cell an edge is drawn in, how values are taken together, which run belongs to the
-// network, and what is said of its images.
+// The page of a network: the cell of an edge, values that are grouped, the run that belongs to the network, and the
+// account of its images.
 
 #include <gtest/gtest.h>
 

@@ -163,7 +163,7 @@ TEST(Report, RanksOfAResumedRunAreThoseOfItsLastPart) {
   EXPECT_NE(row(to_text(report), "parts").find("phases below are sums over the parts"), std::string::npos);
 }
 
-/// With something in every line.
+/// A report with content for every line.
 template <class AnyReport>
 void fill_in_run(AnyReport& report) {
   report.variant = "v";

@@ -196,8 +196,7 @@ TEST(ResultsDocument, SpeedUpsAreOverTheSameMachineAndAsManyRanks) {
   EXPECT_EQ(column(*find_block<Table>(*section, "speed-ups-table"), "speed-up"), Texts{"10.0"});
 }
 
-/// A run that does not say what its images are is compared with runs of any; one of the official images with its like
-/// alone.
+/// A run with unknown images is compared with runs of any images; a run of the official images only with runs of these.
 TEST(ResultsDocument, SpeedUpsAreOverRunsThatMayHaveTheSameImages) {
   RunLine official = run_line("base", 5);
   official.official_images = true;
@@ -335,7 +334,7 @@ TEST(ResultsDocument, AReportOfModelsAloneSpeaksOfModelsAlone) {
   EXPECT_EQ(chart.series[0].points[0].y, 16);
   EXPECT_EQ(chart.series[1].points[0].x, 1);
   EXPECT_EQ(find_block<Chart>(document, "rates"), nullptr);
-  // What `dense`, `sparse` and the bound are is said, and nothing of categories.
+  // The text explains `dense`, `sparse` and the bound, and does not mention categories.
   std::string definitions;
   for (const auto& block : document.sections.back().blocks) definitions += std::get<Paragraph>(block).text;
   for (const char* word : {"`dense`", "`sparse`", "`of the bound`"})
@@ -458,7 +457,7 @@ TEST(ResultsDocument, ARooflineNamesTheFastestVariantsAlone) {
   EXPECT_DOUBLE_EQ(roof.at(1).x, chart.series[1].points[0].x * 1.5) << "v8 is the fastest";
 }
 
-/// Lines that have something for every chart.
+/// Lines with points for every chart.
 ResultLines lines_for_charts() {
   ResultLines lines{{run_line("a", 2), run_line("a", 0.5, 4), run_line("base", 10)}, {layer("a", 2e12)}};
   lines.runs[0].phases = {{"read", 1}, {"plan", 0.25}, {"start", 3}, {"other", 0}};

@@ -1,5 +1,5 @@
-// toy_columns: the smallest variant that there can be. It is what docs/how_it_works.md says of adding an engine: this
-// file, and one line in a list.
+// toy_columns: the smallest possible variant, and the example of docs/how_it_works.md for adding an engine: this file,
+// and one line in a list.
 
 #include <algorithm>
 #include <utility>
@@ -32,7 +32,7 @@ class ToyEngine final : public InspectableEngine {
     alive_.clear();
   }
 
-  /// One layer at a time, whatever is asked for.
+  /// Advances one layer at a time, whatever `until` is.
   Index advance(Index first, Index /*until*/) override {
     const Layer& layer = plan_->layers[first];
     std::vector<std::vector<double>> next;
@@ -52,7 +52,7 @@ class ToyEngine final : public InspectableEngine {
   }
 
  private:
-  /// What neuron j of the layer becomes, by image.
+  /// Neuron j of the layer, by image.
   std::vector<double> column(const Layer& layer, Index j) const {
     std::vector<double> sums(images_, 0.0);
     for (Offset k = layer.weights.offsets[j]; k < layer.weights.offsets[j + 1]; ++k)

@@ -1,4 +1,4 @@
-// A reader and a writer of a toy format: what docs/add_a_file_format.md says of formats of models.
+// A reader and a writer of a toy format, the example of docs/add_a_file_format.md.
 
 #include "unit/toy/linear_text.hpp"
 

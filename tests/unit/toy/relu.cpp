@@ -1,5 +1,5 @@
-// toy_relu: the smallest kernel that there can be. It is what src/program/README.md says of adding a kernel: this file,
-// and one line in a list.
+// toy_relu: the smallest possible kernel, and the example of src/program/README.md for adding a kernel: this file, and
+// one line in a list.
 
 #include <algorithm>
 

@@ -182,7 +182,7 @@ class Nodes {
       });
     }
   }
-  /// Reads the nodes; those that read what a refused one makes are left out.
+  /// Reads the nodes; readers of a refused node's output are left out.
   void read(const std::set<std::string>& read_names) {
     for (const int number : order_) {
       const onnx::NodeProto& node = proto_.node(number);

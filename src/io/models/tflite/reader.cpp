@@ -147,7 +147,7 @@ class Operators {
       add_missing(at(i));
     }
   }
-  /// Reads the operators; those that read what a refused one makes are left out.
+  /// Reads the operators; readers of a refused operator's output are left out.
   void read() {
     for (std::size_t i = 0; i < size(); ++i) {
       const Named of = named(graph_, at(i), i);

@@ -1,4 +1,4 @@
-// cpu_openmp with every instruction set that this processor has, and how it defines a sum.
+// cpu_openmp with every instruction set of this processor, and its definition of a sum.
 
 #include <gtest/gtest.h>
 
@@ -133,7 +133,7 @@ TEST(CpuKernels, ARepeatedWeightIsAWeightLikeAnyOther) {
   }
 }
 
-/// Every lane counts the non-zero terms of 32 images, some of them far more than its 16 bits of a mask hold at once.
+/// Every lane counts the non-zero terms of 32 images, some of which have far more than a 16-bit counter holds.
 TEST(CpuKernels, BitsOfVeryLongRowsAreAllCounted) {
   constexpr Index kInputs = 8;
   constexpr Index kImages = tiles::kLanes<float>;

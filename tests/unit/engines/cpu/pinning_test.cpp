@@ -1,4 +1,4 @@
-// A thread of a team that has all processors keeps to its own one, until the work is done.
+// In a team with as many threads as processors, each thread keeps to a processor of its own until the work is done.
 
 #include "engines/cpu/tiles/pinning.hpp"
 
@@ -11,7 +11,7 @@
 namespace spdnn {
 namespace {
 
-/// Where a thread with these two processors runs as a member of a team.
+/// The processors of a thread that is a member of a team with these two.
 std::string processors_while_pinned(const cpu_set_t& two, int member, int team_size) {
   std::string within;
   std::thread([&] {

@@ -1,4 +1,4 @@
-// What becomes of images whose rows `merge` knows only up to a bound.
+// Retirement of images whose rows are known only up to an error bound, as `merge` leaves them.
 
 #include "engines/cpu/tiles/retirer.hpp"
 
@@ -23,7 +23,7 @@ using Kind = ImageState::Kind;
 constexpr double kBound = 0.1;
 constexpr float kCap = 32;
 
-/// What a layer left of one image.
+/// An image's row after a layer.
 struct Row {
   float highest;
   float lowest = -9;
@@ -48,7 +48,7 @@ class MergedRetirement : public ::testing::Test {
     return plan;
   }
 
-  /// Retires images after a layer with these rows in the lanes, the others being well alive.
+  /// Retires images after a layer with these rows in the first lanes; the other lanes are clearly alive.
   void retire(Index layers_done, std::initializer_list<Row> rows) {
     LaneFacts<float> facts{};
     Index lane = 0;
@@ -94,7 +94,7 @@ TEST_F(MergedRetirement, WhoProvesAliveWasAliveBefore) {
   retire(2, {{0.5F}, {-0.5F}, {0.05F}, {-0.5F}});
   EXPECT_EQ(kind(0), Kind::undecided);
   EXPECT_EQ(lane_map_.unsure, lane_bit(2));
-  EXPECT_EQ(kind(1), Kind::borderline);  // nobody knows since when
+  EXPECT_EQ(kind(1), Kind::borderline);  // unknown since when
   EXPECT_EQ(states_.borderline_at[1], 2U);
   EXPECT_EQ(kind(3), Kind::dead);
   retire(plan_.depth(), {kAlive, kAlive, {0.05F}, kAlive});
@@ -116,14 +116,14 @@ TEST_F(MergedRetirement, SaturationNeedsTheMargin) {
 TEST_F(MergedRetirement, NothingIsKnownAfterABoundAsLargeAsTheCap) {
   plan_.fallback->error_bounds[3] = 33;
   retire(4, {{40, 32.5F}, kAlive, {-1}, {-50}});
-  EXPECT_EQ(kind(0), Kind::undecided);  // but that it is alive
+  EXPECT_EQ(kind(0), Kind::undecided);  // though it is alive
   EXPECT_EQ(kind(1), Kind::borderline);
   EXPECT_EQ(kind(2), Kind::borderline);
   EXPECT_EQ(kind(3), Kind::dead);
 }
 
 TEST_F(MergedRetirement, PositiveBiasProvesNothing) {
-  plan_.layers[1].bias.uniform = 0.3;  // which a sum of zero does not get
+  plan_.layers[1].bias.uniform = 0.3;  // not added to a sum of zero
   retire(2, {{0.5F}});
   EXPECT_EQ(lane_map_.unsure & 1U, 1U);
 }

@@ -1,4 +1,4 @@
-// Engines that share the images which all of them have loaded.
+// Engines that have loaded the same images and share their work.
 
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@
 namespace spdnn {
 namespace {
 
-/// Two engines of a plan, on one counter.
+/// Two engines of a plan that take parts from one counter.
 class SharedImages : public ::testing::TestWithParam<std::pair<const char*, Precision>> {
  protected:
   static constexpr Index kImages = 1000;

@@ -32,7 +32,7 @@ Tiling tiling_for(const ModelCase& one, const Kernels& kernels, int threads) {
   return sparse_conv::best_tiling(shape_of(one), convolution.weights->entries(), threads, kernels);
 }
 
-/// The result of the model's convolution; what it is not to write, before and behind it, is compared.
+/// The result of the model's convolution. The memory before and after it must stay unchanged.
 std::vector<float> convolved(const ModelCase& one, const Tiling& tiling, const Kernels& kernels, int threads) {
   const auto& convolution = std::get<Convolution>(one.model.nodes.front().operation);
   const auto filters = allocate<float>(Filters::bytes(tiling, convolution.weights->entries()) / sizeof(float));
@@ -51,7 +51,7 @@ std::vector<float> convolved(const ModelCase& one, const Tiling& tiling, const K
   return {results.begin() + kAround, results.end() - kAround};
 }
 
-/// One convolution after another with everything in which they may differ drawn at random.
+/// A convolution with random shape, window, groups and density.
 ModelCase random_case(std::uint32_t seed) {
   testing::Rng rng(seed);
   const auto from = [&](Index least, Index most) { return least + static_cast<Index>(rng.below(most - least + 1)); };
@@ -113,7 +113,7 @@ TEST(SparseConv, StaysWithinTheBoundHoweverItIsCut) {
   }
 }
 
-/// What the tests above are to meet.
+/// The kinds of tiles that the tests above must have run.
 TEST(SparseConv, IsTestedWithAllKindsOfTiles) {
   std::set<std::string> kinds;
   for (const ModelCase& one : all_cases()) {
@@ -162,7 +162,7 @@ TEST(SparseConv, PermutedFiltersPermuteTheResults) {
   }
 }
 
-/// A batch is the images one by one, to the last bit, for the tiles are those of one image.
+/// A batch gives the bits of its images one by one, as tiles do not cross images.
 TEST(SparseConv, ImagesDoNotDependOnTheirBatch) {
   testing::Rng rng(73);
   const Shape shape{7, 6, 9, 9};

@@ -1,4 +1,4 @@
-// How compile_cascade() has layer 0 counted: every route that the counting kernel may take, against the plan's own
+// Counting in layer 0 as compile_cascade() lays it out: every form that the counting kernel reads, against the plan's
 // rows.
 
 #include <gtest/gtest.h>
@@ -43,7 +43,7 @@ Rows grouped_rows(Index outputs, Index inputs, Index groups, std::mt19937& rando
   return rows;
 }
 
-/// Random bits in whole 64-bit words, and two words of zeros after them, as the counting kernel stages them.
+/// Random bits in whole 64-bit words, then two words of zeros, as the counting kernel stages them.
 Words random_image(Index inputs, std::mt19937& random) {
   Words words((inputs + 63) / 64 * 2 + 2, 0);
   const auto density = random() % 101;
@@ -62,7 +62,7 @@ std::vector<Index> list_of(const SlicedLists& lists, Index number) {
   return list;
 }
 
-/// Reads a CountedLayer by every route and compares with the rows that it was made from.
+/// Reads each form of a CountedLayer and compares with the rows from which it was made.
 class CountedReader {
  public:
   CountedReader(const Rows& rows, Index inputs)

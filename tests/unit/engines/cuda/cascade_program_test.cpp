@@ -1,4 +1,4 @@
-// What compile_cascade() writes, read as the header says and as the kernels do, against the plan's own rows.
+// Programs of compile_cascade(), read as the header defines and the kernels do, against the plan's rows.
 
 #include <gtest/gtest.h>
 

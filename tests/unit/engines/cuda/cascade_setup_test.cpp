@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t kKiB = 1024;
 constexpr std::size_t kBlockOfH200 = 227 * kKiB;
 
-/// What the kernels rely on, and that no more could be had.
+/// Checks the kernels' requirements, and that the division is the largest that meets them.
 void check_division(Index width, std::size_t block_bytes) {
   const SharedLayout layout = divide_shared_memory(width, block_bytes);
   const std::size_t row_bytes = std::size_t{padded_width(std::max(width, Index{1}))} * sizeof(float);

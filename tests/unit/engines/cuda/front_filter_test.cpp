@@ -1,4 +1,4 @@
-// The filter of `front_kernel`: its bound, by sums in both arithmetics, and which plans have one.
+// The filter of `front_kernel`: its error bound, checked by sums in both arithmetics, and the plans that have one.
 
 #include "engines/cuda/cascade/front_filter.hpp"
 
@@ -30,11 +30,11 @@ FilteredFront filtered_front(const Network& network, const std::string& passes =
   return found;
 }
 
-/// The sums that decide, of a layer of one image.
+/// The deciding sums of a layer of one image.
 struct LayerSums {
   float largest;              ///< in fp32, as the front adds them
   std::int64_t whole;         ///< the largest of the filter's
-  std::int64_t apart;         ///< the most by which S times one sum and the other differ, rounded up
+  std::int64_t apart;         ///< largest difference between S times an fp32 sum and the integer sum, rounded up
   std::int64_t largest_pair;  ///< of the filter's integers
 };
 
@@ -80,7 +80,7 @@ std::vector<LayerSums> follow(const FilteredFront& in, const std::vector<Index>&
   return layers;
 }
 
-/// Counts of neighbouring classes that resemble one another, as those of pictures do, some of them all the same.
+/// Counts that resemble those of neighbouring classes, as in pictures; some images have equal counts everywhere.
 std::vector<Index> smooth_counts(Index neurons, Index most, testing::Rng& rng) {
   std::vector<Index> counts(neurons);
   const Index levels = 1 + static_cast<Index>(rng.below(6));
@@ -137,7 +137,7 @@ TEST(FrontFilter, DecidesImagesOfOfficialNetworks) {
   }
 }
 
-/// Biases that are no multiples of a small fraction, weights whose sums are not quite 1, and a cap between two
+/// Biases that are not multiples of a small fraction, weights whose sums are not quite 1, and a cap between two
 /// integers.
 TEST(FrontFilter, BoundsErrorsOfAnyNumbers) {
   Index dead = 0;

@@ -1,4 +1,4 @@
-// Which layers of a plan `front_kernel` runs in place of `cascade_kernel`.
+// The layers of a plan that `front_kernel` runs in place of `cascade_kernel`.
 
 #include "engines/cuda/cascade/front_program.hpp"
 

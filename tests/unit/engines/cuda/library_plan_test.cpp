@@ -1,4 +1,4 @@
-// Plans in the form that the vendor's libraries need.
+// Plans in the form that vendor libraries need.
 
 #include "engines/cuda/layers/library_plan.hpp"
 

@@ -1,4 +1,4 @@
-// When rows that stay are moved together.
+// When the remaining rows are compacted.
 
 #include "engines/cuda/retire/moving.hpp"
 

@@ -1,4 +1,4 @@
-// How engines on a device turn the bits and counts of their kernels into an outcome.
+// Outcomes from the bits and counts that device kernels write.
 
 #include <gtest/gtest.h>
 

@@ -105,7 +105,7 @@ class LayerReader {
     return slot >= layout_.zero_slot && slot < layout_.zero_slot + layout_.shape.bank_groups();
   }
 
-  /// Returns how long its chunks are in the chunk stream.
+  /// Returns the length of its chunks in the chunk stream.
   Offset check_bundle(const std::uint32_t* targets, Offset at, Index neurons, Index halves) {
     EXPECT_TRUE(layout_.uneven || halves % 2 == 0);
     reads_ += Offset{halves} * kHalfTerms * neurons;

@@ -1,4 +1,4 @@
-// Which plans' last layers `tail_kernel` runs, and how it has their terms.
+// The plans whose last layers `tail_kernel` runs, and its form of their terms.
 
 #include "engines/cuda/cascade/tail_program.hpp"
 
@@ -30,7 +30,7 @@ std::vector<std::uint8_t> words_of(const Tail& tail, Index k, Index neuron) {
   return words;
 }
 
-/// The neuron of which a word of a row holds a copy.
+/// The neuron whose copy a word of a row holds.
 Index neuron_of(Index word) {
   for (Index neuron = 0; neuron < kTailWidth; ++neuron)
     for (Index copy = 0; copy < kTailCopies; ++copy)

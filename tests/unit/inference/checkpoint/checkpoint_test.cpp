@@ -22,14 +22,14 @@ namespace {
 
 using nlohmann::ordered_json;
 
-/// As a checkpoint's file has it.
+/// The checksum as a checkpoint's file has it.
 std::string checksum_of(ordered_json json) {
   json.erase("checksum");
   const std::string text = json.dump();
   return fmt::format("{:016x}", packed::hash_block(std::as_bytes(std::span(text))));
 }
 
-/// Runs that are stopped at one question after another, and continued each time from what they left.
+/// Runs that are stopped at one question after another, and continued each time from the checkpoint.
 class CheckpointTest : public ::testing::Test {
  protected:
   static constexpr Index kLayers = 7;
@@ -247,7 +247,7 @@ TEST_F(CheckpointTest, AMergedPlanThatRunsInOrderIsContinuedInOrder) {
   EXPECT_EQ(run_in_parts(merged, 3).outcome.categories, expected);
 }
 
-/// A network of files that does not fit into the memory given, so that its layers are streamed.
+/// A network in files that exceeds the memory limit, so that its layers are streamed.
 class StreamedCheckpointTest : public CheckpointTest {
  protected:
   static constexpr Index kWidth = 256;
@@ -334,7 +334,7 @@ TEST_F(CheckpointTest, AnotherEngineIsNoted) {
   EXPECT_EQ(part_by(run(second)), "part of the run was computed by cpu_openmp");
 }
 
-/// As on a disk that has room for the line, but not for the activations.
+/// Simulates a disk with room for the checkpoint's line, but not for the activations.
 class FullDiskTest : public CheckpointTest {
  protected:
   /// Runs batches of four images, of which the first is done before question 12.
@@ -358,7 +358,7 @@ class FullDiskTest : public CheckpointTest {
     return "a checkpoint was written, or the run came to its end";
   }
   std::string activations() const { return path() + "." + file()["activations"].at(0).get<std::string>() + ".spdnn"; }
-  /// Where they are written by a run that stops there; nothing is left of it.
+  /// The activations' file of a run that stops there; no such file is left.
   std::string activations_at(int question) const {
     EXPECT_THROW(stop_at(question), Stopped);
     std::string found = activations();

@@ -42,7 +42,7 @@ const CheckpointRounds::Keep kNothingToKeep = [](const auto&) {
   return CheckpointRounds::Rest();
 };
 
-/// The outcome of one round for three ranks, of which each does `act`.
+/// The outcome of one round for three ranks, each of which does `act`.
 std::vector<After> round_of(const std::function<After(Communicator&, CheckpointClock&)>& act) {
   std::vector<After> after(3);
   const auto work = [&](Communicator& ranks) {
@@ -194,14 +194,14 @@ class CheckpointsOfARun : public ::testing::TestWithParam<int> {
     EXPECT_TRUE(!ranks.is_root() || all.result.outcome.categories == expected_);
   }
 
-  /// As of a run that is continued.
+  /// Two pieces of work, as in a continued run.
   std::vector<Work> pieces() const {
     std::vector<Work> pieces{{0, {}, images_.slice(0, 60)}, {0, {}, images_.slice(60, 40)}};
     for (Index image = 0; image < 100; ++image) pieces[image < 60 ? 0 : 1].ids.push_back(image);
     return pieces;
   }
 
-  /// Once more, as a run that is killed there leaves it.
+  /// Keeps the results and copies the files, which are those that a run killed at this moment leaves.
   void copy(CheckpointKeeper& keeper, const RankedResult& all, LeftWork& left) {
     Checkpoint now = keeper.begin();
     now.left.clear();
@@ -273,7 +273,7 @@ TEST(CheckpointKeeper, WhatLeavesNoLessToDoIsNotWritten) {
   EXPECT_EQ(keeper.costs().written, 1);
   EXPECT_EQ(keeper.costs().bytes, fs::file_size(path));
   EXPECT_EQ(keeper.begin().left_in_file, 4U);
-  // Not at a stop either: what had been begun, and could not be kept, is further in the file.
+  // Not at a stop either: the file is ahead, as the work in progress could not be kept.
   fs::remove(path);
   std::ofstream(path) << "further";
   now.left = {{0, {0, 1}, {}}};

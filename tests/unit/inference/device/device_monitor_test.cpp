@@ -1,4 +1,4 @@
-// The state of a CUDA device while trials run: with a library in NVML's place, and with none.
+// The state of a CUDA device while trials run, with a test double of NVML, and without NVML.
 
 #include "inference/device/device_monitor.hpp"
 
@@ -18,7 +18,7 @@ namespace spdnn {
 namespace {
 
 constexpr const char* kId = "00112233445566778899aabbccddeeff";
-/// Never between the ends, and of any time.
+/// Samples at begin and end alone, and reports the energy of any duration.
 constexpr DeviceMonitor::Rates kAtBothEnds{std::chrono::hours(1), 0.0};
 
 /// The fake is built beside the tests. Opened anew, it begins to count anew.
@@ -26,7 +26,7 @@ std::unique_ptr<const Nvml> fake(const std::string& id = kId) {
   return Nvml::open(id, std::filesystem::read_symlink("/proc/self/exe").parent_path() / "fake_nvml.so");
 }
 
-/// Its SM clock is the number of times that it was asked for.
+/// Its SM clock is the number of queries.
 class CountingNvml final : public Nvml {
  public:
   mutable std::atomic<int> samples = 0;

@@ -1,4 +1,4 @@
-// Which engine runs a model, and how many images at a time: by what variants say of it, memory included.
+// The engine of a model and the images at a time, chosen from the variants' answers, memory included.
 
 #include "inference/model/choice.hpp"
 
@@ -67,7 +67,7 @@ TEST(ModelChoice, WhereNoneTakesAModelTheReasonIsGivenOnce) {
   EXPECT_THROW(choose_model_engine({}, model, model_options(1)), UsageError);
 }
 
-/// Whether CUDA is to be started beside reading is known before a device is touched, or a model is there.
+/// Whether to start CUDA beside reading is decided before a device is touched, and before the model is read.
 TEST(ModelChoice, ADeviceIsStartedOnlyForVariantsThatMayRunOnIt) {
   const auto variant = [](const char* name, Device device) {
     return ModelVariant{name, device, "for tests", {Precision::fp32}, nullptr, nullptr};

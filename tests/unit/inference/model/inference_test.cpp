@@ -29,7 +29,7 @@ ModelReport model_report(const ModelSpec& spec, const Model& model, const Tensor
   return inference.report();
 }
 
-/// Of a run with one output.
+/// The outputs of a run with one output.
 std::vector<ModelOutput> only_output(const Tensor& values) { return {{"y", values.shape, values}}; }
 
 ModelSpec verified_by(const char* variant) {
@@ -212,7 +212,7 @@ Model two_sums() {
   return builder.finish({builder.add(linear, {x})});
 }
 
-/// What load() says of images of memory, for a model of N x 1 x 2 x 2; empty where it takes them.
+/// The error of load() for images in memory and a model of N x 1 x 2 x 2; empty if it takes them.
 std::string refusal(const Tensor& images) {
   ModelBuilder builder;
   const ValueId x = builder.input({kBatchExtent, 1, 2, 2});
@@ -326,7 +326,7 @@ TEST(ModelVerify, NodeByNodeComparesEachBatchWithItsOwnLogits) {
   }
 }
 
-/// Gives each node the numbers that it is made with, whatever it is asked to compute.
+/// An engine that returns given numbers for each node, whatever the model.
 class MadeUp final : public ModelEngine {
  public:
   static inline std::vector<Tensor> values;
@@ -609,7 +609,7 @@ TEST(LogitChecks, SmallProbabilitiesMustBeRightAsLargeOnes) {
   }
 }
 
-/// Libraries compute sigmoids near 1/2 and subtract, so that tiny ones have few right digits.
+/// Libraries compute sigmoids as differences of numbers near 1/2, so that tiny ones have few correct digits.
 TEST(LogitChecks, TinyProbabilitiesMayBeOffByAUnitInTheLastPlaceOfOne) {
   ModelBuilder builder;
   const ValueId x = builder.input({kBatchExtent, 2});
@@ -654,7 +654,7 @@ TEST(LogitChecks, ProbabilitiesBesideOtherNumbersHaveTheirOwnTolerance) {
   EXPECT_LT(check(changed, {2e-4F}).worst().largest_excess, 1) << "no longer a probability";
 }
 
-/// The reference is of the same model, which may be a wrong reading of the file that the expected logits come from.
+/// The reference runs the model as read; expected logits reveal a model that was read wrongly.
 TEST(ModelInference, ExpectedLogitsMustHoldWhereTheReferenceDoes) {
   ModelBuilder builder;
   const ValueId x = builder.input({kBatchExtent, 2000});

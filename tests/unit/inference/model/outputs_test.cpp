@@ -1,4 +1,4 @@
-// Models of several outputs, such as detectors: which ones a run has, and that its verdict is of all of them.
+// Models of several outputs, such as detectors: the outputs of a run, and its verdict, which covers all of them.
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-// Numbers of a model beyond fp32: the bounds that exclude them, the engines that notice them where activations hide
-// them, and the verdict of such a run.
+// Numbers of a model beyond fp32: bounds that exclude them, engines that detect them although activations hide them,
+// and the verdict of such a run.
 
 #include <gtest/gtest.h>
 
@@ -58,7 +58,7 @@ TEST(Magnitudes, NoValueOfAModelExceedsThem) {
   for (const ModelCase& one : testing::convolution_battery()) expect_within_magnitudes(one);
 }
 
-/// Of one operation on a value of 2 channels and 2 x 2 pixels, up to 8.
+/// Checks the bound of one operation on a value of 2 channels and 2 x 2 pixels, up to 8.
 Magnitude magnitude_of_one(const Operation& operation, const Tensor* second = nullptr) {
   ModelBuilder builder;
   std::vector<ValueId> inputs{builder.input({kBatchExtent, 2, 2, 2})};
@@ -138,7 +138,7 @@ TEST(ModelReference, WhatIsNoNumberStaysNone) {
 
 class ModelOverflow : public ::testing::TestWithParam<std::string> {
  protected:
-  /// The numbers of these tests, which exceed fp32, are within fp64.
+  /// Whether the variant computes in fp64, which holds the numbers of these tests.
   bool in_fp64() const { return GetParam() == "conv_reference"; }
 
   std::unique_ptr<ModelEngine> engine_of(const Model& model, Index batch) const {
@@ -178,7 +178,7 @@ Model deep(float weight, bool alternating) {
   return builder.finish({builder.add(testing::make_clip(0, 1), {x})});
 }
 
-/// No bound on the sums excludes overflow in a model so deep, but its values do.
+/// No bound on sums excludes overflow in a model of this depth, but its values do.
 TEST_P(ModelOverflow, DeepModelsOfSmallValuesHaveNone) {
   const Model model = deep(0.125F, true);
   testing::Rng rng(5);
@@ -218,7 +218,7 @@ TEST_P(ModelOverflow, HugeWeightsOverflowUnlessTheValuesAreSmall) {
   EXPECT_EQ(overflows(of(1e30F), make_tensor({1, 2}, {1e9F, 1})), !in_fp64());
 }
 
-/// Engines keep 16 channels side by side, and the places of those that there are not must stay zero.
+/// Engines store blocks of 16 channels; the places that fill up the last block must stay zero.
 TEST_P(ModelOverflow, ABatchThatOverflowedLeavesNothingBehind) {
   testing::Rng rng(9);
   ModelBuilder builder;

@@ -1,4 +1,4 @@
-// A model on several ranks, which are threads here: the bits of one rank, one report, and what becomes of failures.
+// A model on several ranks, which are threads here: the bits of one rank, one report, and failures.
 
 #include <gtest/gtest.h>
 
@@ -22,7 +22,7 @@ namespace {
 using testing::ModelBuilder;
 using testing::ModelCase;
 
-/// The first two steps, of the model and the images that the root has.
+/// The first two steps, with the root's model and images.
 void load_and_plan(ModelInferenceOnRanks& inference, const Communicator& rank, const Model& model,
                    const Tensor& images) {
   if (rank.is_root())
@@ -32,7 +32,7 @@ void load_and_plan(ModelInferenceOnRanks& inference, const Communicator& rank, c
   inference.plan();
 }
 
-/// The root's report; where a rank throws, the test fails.
+/// The root's report; the test fails if a rank throws.
 ModelReport report_on(int ranks, const ModelSpec& spec, const Model& model, const Tensor& images) {
   ModelReport report;
   const auto work = [&](Communicator& rank) {
@@ -123,7 +123,7 @@ TEST(ModelOnRanks, SharesOfAFixedBatchAreWholeBatches) {
   }
 }
 
-/// How many trials differ where the images of some ranks are others in the second one.
+/// The number of differing trials if the images of some ranks change in the second trial.
 int differing_trials(const std::vector<int>& changing) {
   const ModelCase network = testing::small_network(3, 0.3, 4);
   const auto model = std::make_shared<const Model>(network.model);
@@ -156,8 +156,8 @@ TEST(ModelOnRanks, TrialsThatDifferAreCountedOnceOnWhicheverRank) {
   EXPECT_EQ(differing_trials({0, 1}), 2);
 }
 
-/// An image takes a fifth of what the machine has left. Of two ranks of a node each may take a half of that, and so two
-/// images at a time; a single process takes four. Nothing is run.
+/// An image takes a fifth of the available memory. Each of two ranks of a node may use half of that, hence two images
+/// at a time; a single process takes four. Nothing is run.
 TEST(ModelOnRanks, RanksOfANodeShareItsMemory) {
   const auto budget = static_cast<double>(memory_budget(Device::cpu, {}));
   const auto side = static_cast<Extent>(std::sqrt(0.2 * budget / 16));
@@ -243,7 +243,7 @@ TEST(ModelOnRanks, EveryOperationArrivesAsItWasSent) {
     if (!rank.is_root()) received = shared;
   });
   ASSERT_NE(received, nullptr);
-  // The same parts taken apart again: the description has all but the arrays, which are compared beside it.
+  // Flattened again: the description has everything but the arrays, which are compared separately.
   const Parcel before = pack(model);
   const Parcel after = pack(*received);
   EXPECT_EQ(after.description, before.description);

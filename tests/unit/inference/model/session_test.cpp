@@ -19,7 +19,7 @@ namespace {
 using testing::make_tensor;
 using testing::ModelBuilder;
 
-/// The engine that adds in one order, whatever the batch.
+/// The engine that adds in the same order whatever the batch.
 constexpr const char* kReference = "conv_reference";
 
 EngineSettings settings_of(const char* variant, Index batch) {

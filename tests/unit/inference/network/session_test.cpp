@@ -102,7 +102,7 @@ TEST(NetworkSession, OfAMergedPlanRunsBorderlineImagesAgain) {
   EXPECT_GT(borderline, 0U);
 }
 
-/// What the engine of a session with this variant and batch is asked to do.
+/// The calls to the engine of a session with this variant and batch.
 std::vector<std::string> makes_of(Index batch, const std::vector<ImageSet>& runs, std::size_t most_bytes = 0) {
   const Network network = random_network();
   const Plan plan = testing::unreduced_plan(network);

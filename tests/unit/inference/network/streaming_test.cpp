@@ -1,5 +1,5 @@
 // Networks whose layers are streamed: the same plans, the same activations bit for bit, few layers in memory at a time,
-// and files that are wrong, or go wrong meanwhile, noticed.
+// and errors for files that are invalid, or become so during the run.
 
 #include "inference/network/streaming.hpp"
 
@@ -160,7 +160,7 @@ TEST(ReadAhead, ReadsOnUntilAsManyLayersAreThereAsMayBe) {
     const Plan plan = testing::streamed_plan(stream, {}, at_once);
     ReadAhead layers(plan);
     const Layer held = layers.layer(0);
-    for (int i = 0; i < 10000 && source.bytes_read() < at_once; ++i)  // it is a thread of its own that reads
+    for (int i = 0; i < 10000 && source.bytes_read() < at_once; ++i)  // another thread reads
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     EXPECT_EQ(source.bytes_read(), at_once);
     EXPECT_EQ(source.most_at_once(), static_cast<int>(at_once));
@@ -289,7 +289,7 @@ TEST_F(StreamedFile, HoldsTheLayersThatWereWritten) {
     EXPECT_EQ(stream.edges(), network.edges());
     for (int pass = 0; pass < 2; ++pass)
       for (Index k = stream.depth(); k-- > 0;) expect_same_layer(stream.layers->read(k), network.layers[k]);
-    EXPECT_LE(stream.bytes(), network.bytes());  // which counts offsets that layers share once for each of them
+    EXPECT_LE(stream.bytes(), network.bytes());  // which counts offsets that layers share once per layer
     EXPECT_GE(stream.bytes(), network.edges() * sizeof(Index));
     EXPECT_GT(stream.layers->bytes_read(), 0U);
     EXPECT_LT(stream.layers->bytes_read(), 2 * std::filesystem::file_size(path_));

@@ -1,4 +1,4 @@
-// Activations of a checkpoint, read by ranks, which are threads here.
+// Ranks read a checkpoint's activations. Ranks are threads here.
 
 #include "inference/ranks/continued_work.hpp"
 
@@ -26,7 +26,7 @@ namespace fs = std::filesystem;
 
 constexpr Index kImages = 900;
 
-/// A checkpoint of work at three layers, of which one has come in two pieces, and of images that had not been begun.
+/// A checkpoint of work at three layers, at one of them in two pieces, and of images that had not been begun.
 class ContinuedWork : public ::testing::Test {
  protected:
   ContinuedWork() {
@@ -65,7 +65,7 @@ class ContinuedWork : public ::testing::Test {
     });
   }
 
-  /// What a rank gets of the checkpoint that it finds at `path`.
+  /// A rank's part of the checkpoint that it finds at `path`.
   std::vector<Work> work_of(Communicator& ranks, const std::string& path) const {
     const Index count = kImages;
     const auto mine = images_dealt_to(count, ranks.place().rank, ranks.place().ranks);
@@ -78,7 +78,7 @@ class ContinuedWork : public ::testing::Test {
     return continued_work(ranks, images, path, begin, plan_);
   }
 
-  /// That `mine` is a rank's part.
+  /// Expects that `mine` is a rank's part.
   void expect_part(const std::vector<Work>& mine, const RankPlace& place) const {
     const std::vector<Work> all{{0, ids_of_fresh_, images_.select(ids_of_fresh_)},
                                 {1, joined(begun_[0].ids, begun_[2].ids), images_of_all({&begun_[0], &begun_[2]})},
@@ -99,7 +99,7 @@ class ContinuedWork : public ::testing::Test {
     return one;
   }
 
-  /// What three ranks throw, and one.
+  /// The errors of three ranks, and of one.
   std::vector<std::string> errors() const {
     std::vector<std::string> texts;
     for (const int ranks : {1, 3})

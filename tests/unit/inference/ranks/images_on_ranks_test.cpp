@@ -1,5 +1,5 @@
-// Images that ranks, which are threads here, read and move: together they have what one process reads, and a file that
-// one process refuses is refused.
+// Images that ranks read and move: together they have the images that one process reads, and a file that one process
+// refuses is refused. Ranks are threads here.
 
 #include <gtest/gtest.h>
 
@@ -27,7 +27,7 @@ namespace fs = std::filesystem;
 using testing::make_matrix;
 using testing::Rows;
 
-/// Images of values that differ, of very different numbers of entries.
+/// Images with differing values and very different numbers of entries.
 ImageSet valued_images(Index images, Index neurons) {
   Rows rows(images);
   for (Index i = 0; i < images; ++i)
@@ -56,7 +56,7 @@ void expect_same(const ImageSet& found, const ImageSet& expected) {
   }
 }
 
-/// What each rank gets; what any of them throws.
+/// Each rank's images; throws the first error of any of them.
 std::vector<ImageSet> by_rank(int ranks, const std::function<ImageSet(Communicator&)>& work) {
   std::vector<ImageSet> all(static_cast<std::size_t>(ranks));
   for (const auto& thrown : testing::on_ranks(
@@ -80,7 +80,7 @@ struct Stored {
   ImageSet images;
 };
 
-/// Of several blocks each, whose bounds lie within images.
+/// Files of several blocks, whose bounds lie within images.
 std::vector<Stored> stored() {
   testing::Rng rng(3);
   return {{"bits", testing::bit_images(rng, 3000, 1000, 0.05)},
@@ -148,7 +148,7 @@ TEST(ImagesOnRanks, AMissingNewlineIsNotedAsByOneProcess) {
   }
 }
 
-/// That no rank gets images of the file; returns what one process says of it.
+/// Expects that no rank gets images of the file; returns the error of one process.
 std::string refused(int ranks, const ImageSpec& spec, Index neurons) {
   const std::vector<int> readers = spec.path.ends_with(".mtx") ? std::vector<int>{0} : std::vector<int>{0, 1, 2};
   const auto work = [&](Communicator& rank) {

@@ -1,4 +1,4 @@
-// What ranks, which are threads here, have left, and how the root takes it part by part.
+// The remaining work of ranks, which the root collects part by part. Ranks are threads here.
 
 #include "inference/ranks/left_work.hpp"
 
@@ -24,7 +24,7 @@
 namespace spdnn {
 namespace {
 
-/// By rank: the second has nothing left, the last has several pieces, one of them as bits and one with one value.
+/// Remaining work by rank: the second has none, the last has several pieces, one as bits and one with one value.
 std::array<std::vector<Work>, 4> left_of_ranks() {
   testing::Rng rng(5);
   std::array<std::vector<Work>, 4> left;
@@ -37,7 +37,7 @@ std::array<std::vector<Work>, 4> left_of_ranks() {
   return left;
 }
 
-/// What the root makes of it by `take`.
+/// The root's result of `take`.
 void on_the_root(std::size_t part_bytes, const std::function<void(LeftWork&)>& take) {
   const auto all = left_of_ranks();
   const auto work = [&](Communicator& ranks) {

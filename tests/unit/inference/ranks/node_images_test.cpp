@@ -1,5 +1,5 @@
-// Images that the ranks of a node, which are threads here, take batch by batch from a counter: each is run once, and
-// what comes of them is what comes of fixed shares.
+// Images that the ranks of a node take batch by batch from a counter: each is run once, and the outcome equals that of
+// fixed shares. Ranks are threads here.
 
 #include "inference/ranks/node_images.hpp"
 
@@ -55,7 +55,7 @@ TEST(TakenOrder, HasEachImageOnceAndSpreadsWhatLiesSideBySide) {
   }
 }
 
-/// A rank in a container of its own, which finds no process under the number that the leader has.
+/// A rank in a container of its own, which finds no process with the leader's number.
 class ContainedRank final : public testing::ThreadRank {
  public:
   using ThreadRank::ThreadRank;
@@ -142,7 +142,7 @@ TEST(NodeImages, OfWhichEachRankHasOneValueKeepTheirOwn) {
   for (const auto& thrown : testing::on_ranks(2, work)) EXPECT_EQ(thrown, nullptr);
 }
 
-/// How much each of three ranks takes of 3000 images, one `take` after another until it returns 0, if rank 1 goes on
+/// The number of images that each of three ranks takes of 3000, with `take` until it returns 0, if rank 1 continues
 /// after its first only when the others are done.
 template <class Take>
 std::array<Index, 3> taken_beside_a_slow_rank(Take take) {
@@ -181,7 +181,7 @@ TEST(NodeImages, OfPartsARankThatIsNotDoneHasNoMoreThanItHasTaken) {
   EXPECT_EQ(taken[0] + taken[2], kParts - taken[1]);
 }
 
-/// However many images a rank would take at once, others that come after it find some.
+/// Whatever the number of images that a rank wants at once, later ranks find some.
 TEST(NodeImages, ARankLeavesHalfOfWhatIsNotTakenToOthers) {
   constexpr Index kImages = 3000;
   testing::Rng rng(5);

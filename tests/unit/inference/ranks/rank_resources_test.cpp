@@ -1,4 +1,4 @@
-// What ranks have of a machine together. Ranks are threads here, and devices are names.
+// Resources of a machine that ranks share. Ranks are threads here, and devices are names.
 
 #include "inference/ranks/rank_resources.hpp"
 
@@ -28,7 +28,7 @@ TEST(SharersOf, RanksThatHaveTheSameAreCountedForEachThing) {
   EXPECT_EQ(sharers, (std::array<std::vector<int>, kRanks>{{{3, 3}, {1, 3}, {3, 1}, {3, 3}}}));
 }
 
-/// What each rank found: how many run on its device, or its error, or that another rank has one.
+/// Each rank's result: the number of ranks on its device, its error, or that another rank has one.
 std::array<std::string, kRanks> found(const std::array<UsedDevice, kRanks>& devices, bool may_share) {
   std::array<std::string, kRanks> all;
   const auto work = [&](Communicator& rank) {

@@ -1,5 +1,5 @@
-// A network on several ranks, which are threads here: what verifies the result is not what the ranks have computed
-// with.
+// A network on several ranks, which are threads here. Verification does not use the memory with which the ranks
+// computed.
 
 #include "inference/ranks/run_on_ranks.hpp"
 
@@ -51,7 +51,7 @@ int damage_shared_memory() {
 
 enum class Damage { none, before_the_run, after_the_run };
 
-/// Ranks whose root damages what they share in the last call of all before they run.
+/// Ranks whose root damages the shared memory in the last collective call before they run.
 class DamagingRank final : public testing::ThreadRank {
  public:
   static inline Damage damage = Damage::none;
@@ -120,7 +120,7 @@ TEST_P(VerifiedOnRanks, ARunOnDamagedWeightsFails) {
 INSTANTIATE_TEST_SUITE_P(Passes, VerifiedOnRanks, ::testing::Values("none", "all"),
                          [](const auto& test) { return std::string(test.param); });
 
-/// A rank that gets its images of 64 neurons, held as bits, in another order than it should.
+/// A rank that receives its images of 64 neurons, held as bits, in a wrong order.
 class ShufflingRank final : public testing::ThreadRank {
  public:
   using ThreadRank::ThreadRank;
@@ -175,7 +175,7 @@ TEST(ImagesToVerify, AreThoseOfTheFileAndNotThoseThatTheRanksGot) {
 }
 
 /// Runs batches of ten images on `ranks` ranks, each of which stops at its `question`-th question; returns the root's
-/// categories, or nothing where the run was stopped.
+/// categories, or nothing if the run was stopped.
 std::optional<Categories> run_with_checkpoint(int ranks, int question, const std::string& checkpoint,
                                               const Network& network, const ImageSet& images) {
   std::optional<Categories> found;
@@ -231,7 +231,7 @@ class CountingRank final : public testing::ThreadRank {
   }
 };
 
-/// What three ranks make of pieces of work that are `images` before layer 0, each its own piece.
+/// The result of three ranks for pieces of work that begin with layer 0, where each rank has `images` of its own piece.
 RankedResult run_pieces(const Network& network, const std::vector<ImageSet>& images, std::vector<Work>* shares = {}) {
   const Plan plan = testing::unreduced_plan(network);
   std::vector<Work> work;

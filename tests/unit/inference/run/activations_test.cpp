@@ -1,4 +1,4 @@
-// The network's output, handed out and written: bit for bit the same whatever is left out and however the run is cut.
+// The network's output, returned and written: bit for bit the same whatever the passes, batches and ranks.
 
 #include "inference/run/activations.hpp"
 
@@ -25,7 +25,7 @@ namespace {
 
 constexpr Index kNeurons = 24;
 
-/// Four layers, the last of which has twins, an output that is never above zero, and one that nothing reaches.
+/// Four layers; the last has twins, an output that is never above zero, and one without inputs.
 Network network() {
   testing::Rng rng(7);
   Network network = testing::random_network(rng, kNeurons, 3, 6, -0.3);

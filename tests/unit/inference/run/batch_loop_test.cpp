@@ -1,4 +1,4 @@
-// The loop of batches and trials without an engine: the batches that run after memory has run out, and their times.
+// The loop of batches and trials, without an engine: the batches after memory has run out, and their times.
 
 #include "inference/run/batch_loop.hpp"
 
@@ -15,7 +15,7 @@
 namespace spdnn {
 namespace {
 
-/// Has room for a number of images, each for its own purpose; notes which images were gathered, and in which trials.
+/// Has room for a number of images, by purpose; records the gathered images and the trials.
 class LittleRoom final : public Runnable {
  public:
   Index to_make = kMaxIndex;
@@ -119,7 +119,7 @@ TEST(BatchLoop, ProgressEndsWhereItShouldThoughABatchWasBegunAgain) {
   EXPECT_EQ(done, 8U) << "two trials of four steps";
 }
 
-/// Is due a number of steps before it ends; notes how far it was advanced at a time, and where it was interrupted.
+/// Is due a number of steps before its end; records the steps of each advance, and where it was interrupted.
 class Interrupted final : public Runnable {
  public:
   Index due_after = kMaxIndex;
@@ -152,7 +152,7 @@ class Interrupted final : public Runnable {
   Index step_ = 0;
 };
 
-/// Without a device, waiting for one takes no time.
+/// Runs as if on `device`; waiting for it takes no time.
 LoopResult run_interrupted(Interrupted& work, Index steps, Device device) {
   LoopResult result;
   result.batch = 10;
@@ -187,7 +187,7 @@ TEST(BatchLoop, ARunThatIsDueIsInterruptedAndGoesOnOrEnds) {
   }
 }
 
-/// A model's engine with room for two images: it gives back their first number, and counts.
+/// A model's engine with room for two images; it returns their first number, and counts its calls.
 class TwoImages final : public ModelEngine {
  public:
   static inline int made = 0;

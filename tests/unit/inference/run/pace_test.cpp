@@ -1,4 +1,4 @@
-// After how many steps a run that may be stopped waits for its device.
+// The steps after which a run that may be stopped waits for its device.
 
 #include "inference/run/pace.hpp"
 

@@ -46,7 +46,7 @@ class WaveringEngine final : public Engine {
   int trial_ = 0;
 };
 
-/// Does whatever it is asked to do, and records it.
+/// An engine that records its calls.
 class EagerEngine final : public Engine {
  public:
   static inline std::vector<std::string> steps;
@@ -59,7 +59,7 @@ class EagerEngine final : public Engine {
   Outcome outcome() override { return {}; }
 };
 
-/// Batches of up to `most` images take one byte, larger ones more than there is.
+/// Batches of up to `most` images take one byte, larger ones more than the machine has.
 template <Index most>
 Support fits_up_to(const Plan&, const BatchInfo& batch, const EngineOptions&) {
   return {.working_bytes = batch.images <= most ? 1 : std::numeric_limits<std::size_t>::max() / 4};
@@ -305,7 +305,7 @@ TEST(Run, AnInterruptedRunGoesOnWithTheSameEngineAndResult) {
               (std::vector<std::pair<Index, Index>>{{0, 0}, {0, 1}, {0, 2}, {0, 3}, {6, 0}, {6, 1}, {6, 2}, {6, 3}}));
     EXPECT_GT(often.categories.back(), 0U) << "of the batch before";
     EXPECT_EQ(often.categories.front(), 0U);
-    // fp64 is not handed on.
+    // fp64 activations are not kept.
     const bool kept = variant.precisions.front() == Precision::fp32;
     const Index first = kept ? 6 : 0;
     const Index second = kept ? 4 : 0;
@@ -316,8 +316,8 @@ TEST(Run, AnInterruptedRunGoesOnWithTheSameEngineAndResult) {
   }
 }
 
-/// Whether a run hands on the activations of 1000 images x 4096 neurons, few of which are not zero, where there are so
-/// many bytes for them.
+/// Whether a run keeps the activations of 1000 images x 4096 neurons, nearly all of them zero, with that many bytes of
+/// memory for them.
 bool hands_on(const char* variant, std::size_t bytes) {
   constexpr Index kNeurons = 4096;
   std::vector<Offset> one_edge(kNeurons + 1, 1);
@@ -383,7 +383,7 @@ TEST(Run, WithoutLayersTheLitImagesAreTheCategories) {
   EXPECT_EQ(run(find_variant("cpu_openmp"), plan, images, run_options(1)).outcome.categories, (Categories{0, 2}));
 }
 
-/// The network's rows with equal terms added up, and bounds that call `doubtful` everything within them.
+/// The network's rows with equal terms added up, and error bounds of `bound`.
 Plan merged_plan(const Network& network, double bound) {
   Plan plan = testing::unreduced_plan(network, parse_passes("merge,dead,saturated,identical"));
   plan.passes.merge = false;
@@ -446,7 +446,7 @@ TEST(Run, CopiesOfBorderlineImagesAreCountedOnceInEveryLayer) {
   const Plan in_order = testing::unreduced_plan(network, parse_passes("dead"));
   const Categories alive = run(openmp, in_order, various, run_options(1)).outcome.categories;
   ASSERT_GT(alive.size(), 3U);
-  std::vector<Index> copies;  // in one tile, where they are found to be equal before the bound gives them up
+  std::vector<Index> copies;  // in one tile, where they are found to be equal before they become borderline
   for (std::size_t i = 0; i < 16; ++i) copies.push_back(i % 5 < 3 ? alive[i % 5] : static_cast<Index>(i % 5));
   const ImageSet images = various.select(copies);
   const Outcome expected = run(openmp, in_order, images, run_options(1)).outcome;
@@ -488,7 +488,7 @@ TEST(Run, ABatchOfAMergedPlanHasRoomForTheImagesThatAreRunAgain) {
   EXPECT_EQ(automatic_batch(variant_with(room_for_four), merged, {10, true, true}, {}), 4U);
 }
 
-/// Takes its time over a layer, and knows how much that was.
+/// An engine whose layers take time, which it measures.
 class SlowEngine final : public Engine {
  public:
   static inline double seconds = 0;  ///< in advance(), of all engines

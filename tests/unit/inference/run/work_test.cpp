@@ -1,4 +1,4 @@
-// Pieces of a run: the layers and the images that are left after a stop, and what the outcomes of pieces add up to.
+// Pieces of a run: the remaining layers and images after a stop, and the sum of the pieces' outcomes.
 
 #include "inference/run/work.hpp"
 

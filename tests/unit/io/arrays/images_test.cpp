@@ -274,7 +274,7 @@ TEST_F(ImageTensors, PngFormsAndDamage) {
   const Pixels palette = decode(png(2, 3, 8, 3, rows, chunk("PLTE", text({9, 8, 7, 200, 201, 202}))));
   EXPECT_EQ(palette.channels, 3U);
   EXPECT_EQ(palette.values[3], 200);
-  // A gamma is no part of the samples.
+  // A gamma value does not change the samples.
   EXPECT_EQ(decode(png(2, 3, 8, 0, text({0, 10, 20, 30, 0, 40, 50, 60}), chunk("gAMA", big_endian(100000)))).values,
             (std::vector<std::uint8_t>{10, 20, 30, 40, 50, 60}));
   refused(png(2, 3, 16, 0, std::string(14, '\0')), "16 bits per sample");

@@ -1,5 +1,5 @@
-// Files that are committed together: all of them are there, or none. The system calls that give them their names pass
-// through here.
+// Files that are committed together: all of them get their names, or none. This file replaces the system calls that
+// rename files.
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ using test::contents;
 using test::error_of;
 using test::write;
 
-/// Which calls from now on fail: the first, the second, ...; 0: none.
+/// The number of the next call that fails, from 1 on; 0: none.
 struct Failing {
   int rename = 0;
   int rename_after = 0;  ///< as well

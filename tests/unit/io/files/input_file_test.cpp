@@ -46,7 +46,7 @@ TEST(InputFile, SaysWhyAFileCannotBeRead) {
   EXPECT_EQ(attempt(directory / "pipe"), place + "/pipe: cannot read: it is a pipe or device, expected a regular file");
 }
 
-/// A process's memory, of which Linux gives no page at 0, stands for a disk with a bad block.
+/// A process's memory, which has no page at address 0, simulates a disk with a bad block.
 TEST(InputFile, WhatCannotBeReadIsAnErrorAndNotTriedForever) {
   const InputFile file("/proc/self/mem");
   std::array<std::byte, 16> bytes{};
@@ -86,7 +86,7 @@ TEST(InputFile, AWriteShowsOnceTheClockHasTicked) {
 }
 
 TEST(InputFile, BytesBeyondTheStatedSizeAreAnError) {
-  const fs::path path = "/proc/version";  // which states 0 bytes
+  const fs::path path = "/proc/version";  // has a stated size of 0 bytes
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0 || status.st_size != 0) GTEST_SKIP() << path << " states its size";
   const std::string expected =

@@ -1,4 +1,4 @@
-// Texts that end without a newline: they may have been cut within their last number, which then is another one.
+// Texts that end without a newline: they may have been cut within their last number, which then has another value.
 
 #include <fmt/format.h>
 
@@ -45,7 +45,7 @@ TEST(MissingNewline, NoLayerThatIsCutWithinALineIsRead) {
       for (std::size_t size = 1; size <= layer.text.size(); ++size) {
         const std::string cut = layer.text.substr(0, size);
         write(scratch / name, as_stored(name, cut));
-        // What is cut between two lines of TSV says nothing of those that are missing.
+        // A TSV that was cut between two lines does not reveal the missing ones.
         const bool whole = size == layer.text.size() || (cut.ends_with('\n') && name.starts_with("n4-l1.tsv"));
         EXPECT_EQ(error_of([&] { read_network(scratch.path(), {}); }) == "no error", whole) << name << ": " << cut;
       }

@@ -1,4 +1,4 @@
-// Files get their names only once their content is on the disk. The system calls that bring it there pass through here.
+// Files get their names only once their content is on the disk. This file replaces the system calls that sync it.
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -20,7 +20,7 @@ namespace {
 struct Sync {
   ino_t inode = 0;
   off_t bytes = 0;
-  bool named = false;  ///< the watched path was this file already, or for a directory: had its new file
+  bool named = false;  ///< the watched path named this file already, or for a directory: its new file
 };
 
 std::filesystem::path watched;

@@ -55,7 +55,7 @@ TEST(Temporaries, OfKilledWritersGoWithTheNextWriterOfTheSameTarget) {
   leave_stale(directory);
   EXPECT_EQ(entries(directory), 2U);
   { AtomicFile other(directory / "b"); }
-  EXPECT_EQ(entries(directory), 2U);  // both are other targets'
+  EXPECT_EQ(entries(directory), 2U);  // both belong to other targets
   { AtomicFile same(directory / "a"); }
   EXPECT_EQ(entries(directory), 1U);
   remove_stale_temporaries(directory.path(), directory / "d");
@@ -84,7 +84,7 @@ TEST(Temporaries, OfAnotherHostWhoseLocksAreNotSeenHereStayForADay) {
     const AtomicFile file(directory / "a");
     path = fs::directory_iterator(directory.path())->path();
   }
-  // Of the same target, but of a host of another name; nobody has it locked.
+  // A temporary of the same target by another host; no process holds its lock.
   std::string name = path.filename().string();
   const std::size_t host = std::string(".spdnn-0123456789abcdef-").size();
   name[host] = name[host] == '0' ? '1' : '0';

@@ -1,4 +1,4 @@
-// A format is a folder and a line: the toy of docs/add_a_file_format.md.
+// A format is a folder and a line: tests the toy format of docs/add_a_file_format.md.
 
 #include <gtest/gtest.h>
 

@@ -24,8 +24,8 @@ namespace {
 namespace fs = std::filesystem;
 using onnx::TensorProto;
 
-/// Cases whose outputs are not those of the operator's text, nor of onnxruntime, which lists the resizes as broken,
-/// too: there align_corners divides by the length before it is rounded down. The input of the cast is UINT16 in its
+/// Cases whose outputs contradict the operator's definition, and onnxruntime, which lists the resizes as broken, too:
+/// in them align_corners divides by the length before it is rounded down. The input of the cast is UINT16 in its
 /// file: the bits of the numbers.
 const std::set<std::string> kDisputed{"test_cast_BFLOAT16_to_FLOAT",
                                       "test_resize_downsample_scales_cubic_align_corners",
@@ -79,8 +79,7 @@ struct NodeCase {
     return names;
   }
 
-  /// Makes inputs initializers with the values that the case has for them: those of integers, and, where asked for, all
-  /// others, but not the first.
+  /// Turns inputs into initializers with the case's values: integer inputs, and on request all others but the first.
   std::vector<Tensor> fix_inputs(bool all_but_first) {
     std::vector<Tensor> open;
     for (std::size_t i = 0; i < inputs.size(); ++i) {
@@ -125,7 +124,7 @@ class OnnxConformance : public ::testing::Test {
     return reason;
   }
 
-  /// Where an output of the model is not what the case expects; empty where none is.
+  /// The first difference between the model's outputs and the expected ones; empty if there is none.
   static std::string mismatch(const NodeCase& one, const std::vector<Bounded>& outputs) {
     for (std::size_t i = 0; i < outputs.size(); ++i) {
       const Tensor expected =
@@ -133,7 +132,7 @@ class OnnxConformance : public ::testing::Test {
       if (outputs[i].shape != expected.shape)
         return fmt::format("{}, expected {}", shape_text(outputs[i].shape), shape_text(expected.shape));
       for (std::size_t k = 0; k < expected.values.size(); ++k) {
-        // What is expected was computed in fp32 as well, by libraries with more roundings than ours, if any.
+        // The expected values were computed in fp32, too, possibly with more roundings than ours.
         const double found = outputs[i].values[k];
         if (found == expected.values[k] || (std::isnan(found) && std::isnan(expected.values[k]))) continue;
         const double allowed = outputs[i].bounds[k] + 2e-6 * std::abs(expected.values[k]);
@@ -169,7 +168,7 @@ TEST_F(OnnxConformance, CasesPassOrAreRefusedWithAReason) {
     ++(reason.empty() ? all.passed : all.refused);
     if (reason.empty()) continue;
     of_others += supported ? 0 : 1;
-    // A place is named: the node and its operator, or else what is given to the nodes.
+    // The refusal names its place: the node and its operator, or an input or initializer.
     const bool placed = std::regex_search(
         reason,
         std::regex("^net.onnx: (node '.*' \\(\\w+\\)|\\d+ nodes are not supported: \\d+ \\w+, (the first )?node "
@@ -187,7 +186,7 @@ TEST_F(OnnxConformance, CasesPassOrAreRefusedWithAReason) {
   fmt::print(
       "{} cases: {} pass, {} have operators that are not supported, {} are refused for what they ask of others:\n{}",
       folders.size(), all.passed, of_others, all.refused - of_others, refusals);
-  // Of version 1.12, which Debian 12 has. A case that is passed over shows here.
+  // The counts of version 1.12, which Debian 12 has, so that no case is skipped unnoticed.
   EXPECT_EQ(folders.size(), 1072U);
   EXPECT_EQ(all.passed, 572);
   EXPECT_EQ(of_others, 408);

@@ -1,4 +1,4 @@
-// Operators of ONNX that become several operations: what they compute, against sums by hand, and what is refused.
+// Operators of ONNX that become several operations: their results against sums by hand, and refusals.
 
 #include <gtest/gtest.h>
 
@@ -42,7 +42,7 @@ void expect_near(const Bounded& found, const Numbers& expected) {
   ASSERT_EQ(found.values.size(), expected.size());
   for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_NEAR(found.values[i], expected[i], 1e-6) << i;
 }
-/// What the operator makes of these numbers, as one row.
+/// The operator's result for these numbers, as one row.
 Bounded of_row(const File& file, const std::vector<float>& x) {
   return outcome(file, {1, static_cast<Extent>(x.size())}, x);
 }

@@ -1,4 +1,4 @@
-// ONNX files that are damaged, that lie, or that ask for what is not supported: one message, which names what is wrong.
+// ONNX files that are damaged, inconsistent or not supported are refused with one message that names the fault.
 
 #include <gtest/gtest.h>
 
@@ -231,8 +231,8 @@ TEST(OnnxHostile, SparseInitializersThatLieAreRefused) {
             "net.onnx: node 'y' (MatMul): input 2 'w': number 1 is nan, expected finite numbers");
 }
 
-/// Kinds of nodes come in the order of the file, each with its first node. What reads a refused node's output is not
-/// counted, as nobody knows its shape.
+/// Operators are listed in the order of the file, each with its first node. Readers of a refused node's output are not
+/// counted, as its shape is unknown.
 TEST(OnnxHostile, AllThatIsNotSupportedIsNamedAtOnce) {
   File file;
   file.input("x", {-1, 2, 4, 4}).output("y");

@@ -1,4 +1,4 @@
-// Slice, Split and Gather of values, and ConstantOfShape: which elements they take, and what is refused.
+// Slice, Split and Gather of values, and ConstantOfShape: the elements that they take, and refusals.
 
 #include <gtest/gtest.h>
 

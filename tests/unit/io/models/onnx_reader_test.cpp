@@ -1,4 +1,4 @@
-// What ONNX files become: shapes, weights, constants that are folded, and the two real exporters' files.
+// Models from ONNX files: shapes, weights, folded constants, and files of two real exporters.
 
 #include <gtest/gtest.h>
 
@@ -270,7 +270,7 @@ TEST(Onnx, BeforeSet13SoftmaxIsOfAllAxesFromOneOn) {
   EXPECT_EQ(axes_of(13), Shape());
 }
 
-/// As exporters write where a framework pads by -inf: `pads` before and after, then a MaxPool.
+/// The nodes that exporters write where a framework pads by -inf: `pads` before and after, then a MaxPool.
 File surrounded_file(int opset, const std::vector<std::int64_t>& pads, const std::vector<std::int64_t>& shape) {
   constexpr float kLow = -std::numeric_limits<float>::infinity();
   File file(opset);
@@ -296,14 +296,14 @@ TEST(Onnx, InfinityBelowAroundImagesIsPaddingOfTheMaxPoolThatReadsIt) {
     EXPECT_EQ(pool.window.pad_end, (std::array<Index, 2>{2, 1}));
     EXPECT_EQ(output_shape_of(model), (Shape{kBatchExtent, 2, 5, 5}));
   }
-  // Padding to the same size is that of the images with what is around them: 4 + 1 + 1 become 3.
+  // SAME padding is of the image with its surrounding: 4 + 1 + 1 pixels become 3.
   File same = surrounded_file(17, {0, 0, 1, 0, 0, 1}, {-1, 2, 4});
   set(*same.graph().mutable_node(1), "auto_pad", "SAME_UPPER");
   set(*same.graph().mutable_node(1), "strides", std::vector<std::int64_t>{2});
   EXPECT_EQ(only<Pool>(same.read()).window.pad_begin, (std::array<Index, 2>{0, 1}));
   EXPECT_EQ(only<Pool>(same.read()).window.pad_end, (std::array<Index, 2>{0, 2}));
   EXPECT_EQ(output_shape_of(same.read()), (Shape{kBatchExtent, 2, 3}));
-  // Where nothing is added, nothing is infinite.
+  // A Pad that adds nothing adds no infinity.
   EXPECT_EQ(surrounded_file(17, {0, 0, 0, 0, 0, -1}, {-1, 2, 4}).read().nodes.size(), 2U);
 }
 

@@ -1,4 +1,4 @@
-// What ONNX says in another way than Model does, and what the writer refuses.
+// Parts of a Model that ONNX expresses in another way, and refusals of the writer.
 
 #include <gtest/gtest.h>
 
@@ -92,7 +92,7 @@ TEST_F(WrittenOnnx, SeveralInputsAndOutputsThatNoNodeMakes) {
   EXPECT_EQ(outputs_of(again(model), inputs), outputs_of(model, inputs));
 }
 
-/// Outputs that no node makes are made by one that changes nothing: once, however often a file is read and written.
+/// Outputs that no node makes get an Identity: one, however often a file is read and written.
 TEST_F(WrittenOnnx, WritingAgainWhatWasReadGivesTheSameBytes) {
   const auto model_with = [](int kind) {
     ModelBuilder builder;
@@ -150,7 +150,7 @@ TEST_F(WrittenOnnx, LinearOnMoreAxesIsAProductAndASum) {
                  [&, model = flat.finish({flat.add(linear, {x})})] { write_onnx(path_, model); });
 }
 
-/// Sizes that no factor gives stay sizes, whatever the number of images.
+/// Sizes that no factor yields stay sizes, whatever the number of images.
 TEST_F(WrittenOnnx, ResizesAreWrittenByFactorsOrBySizes) {
   const Shape shape{kBatchExtent, 2, 7, 5};
   Resize resize{.kind = Resize::Kind::nearest, .place = Resize::Place::half_pixel, .size = {14, 10}, .scale = {2, 2}};
@@ -209,7 +209,7 @@ TEST_F(WrittenOnnx, EveryNameIsThereOnceAndPlain) {
   EXPECT_EQ(names, (std::vector<std::string>{"caf\\xe9\\x0a", "input0_2", "_2", "value4"}));
 }
 
-/// Nodes that were one operator of another file have one name. Names that others have stay theirs.
+/// Nodes that come from one operator of another file share a name; the other nodes keep theirs.
 TEST_F(WrittenOnnx, EveryNodeHasANameOfItsOwn) {
   ModelBuilder builder;
   const ValueId x = builder.input({kBatchExtent, 2, 5});

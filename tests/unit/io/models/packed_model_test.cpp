@@ -1,4 +1,4 @@
-// Packed files of models: damage is refused in every place; files of networks are not taken for models.
+// Packed files of models: damage is refused in every place; files of networks are not accepted as models.
 
 #include <gtest/gtest.h>
 
@@ -80,7 +80,7 @@ class PackedModel : public ::testing::Test {
       if (entry.kind == kind) return entry.offset;
     return 0;
   }
-  /// The message where a number is another one and all checksums are right.
+  /// The message if one number is replaced and all checksums are right.
   template <class T>
   std::string with(std::size_t place, T value) const {
     std::vector<std::byte> bytes = bytes_;
@@ -111,7 +111,7 @@ TEST_F(PackedModel, CutShortAnywhereIsRefused) {
   for (const std::size_t length : lengths) {
     std::vector<std::byte> cut(bytes_.begin(), bytes_.begin() + static_cast<std::ptrdiff_t>(length));
     EXPECT_TRUE(error_of(cut).starts_with("f.spdnn: is ")) << length;
-    packed::seal(cut);  // what is checked behind the checksums
+    packed::seal(cut);  // valid checksums, so that the checks after them run
     EXPECT_TRUE(error_of(cut).starts_with("f.spdnn: is ")) << length;
   }
 }
@@ -160,7 +160,7 @@ TEST_F(PackedModel, ASectionThatNothingNamesIsRefused) {
             "f.spdnn: is corrupted: section " + std::to_string(section) + " is not used");
 }
 
-/// Every number of every record, made to be each of a few.
+/// Every number of every record, replaced by each of a few.
 TEST_F(PackedModel, OddNumbersAreReadAsASoundModelOrRefused) {
   const std::size_t begin = place_of(Kind::model);
   for (std::size_t place = begin; place < bytes_.size(); place += sizeof(std::uint32_t))
@@ -240,7 +240,7 @@ Model typed_model() {
   return model;
 }
 
-/// The same of weights in other forms.
+/// A packed model with weights in other forms.
 class PackedTypedModel : public PackedModel {
  protected:
   PackedTypedModel() {
@@ -250,7 +250,7 @@ class PackedTypedModel : public PackedModel {
     const auto view = std::as_bytes(std::span(text));
     bytes_.assign(view.begin(), view.end());
   }
-  /// Where a record of a typed tensor lies.
+  /// The offset of a typed tensor's record.
   std::size_t typed(std::size_t number) const {
     const std::size_t graph = place_of(Kind::model);
     return graph + sizeof(GraphRecord) + at<GraphRecord>(bytes_, graph).tensors * sizeof(TensorRecord) +

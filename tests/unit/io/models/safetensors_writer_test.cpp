@@ -106,7 +106,7 @@ TEST_F(WrittenSafetensors, AnotherModelsArchitectureIsNotReplaced) {
   EXPECT_EQ(file_size(beside), 9U);
 }
 
-/// What a kill between the two renames leaves, and every other pair of files that were not written together.
+/// A kill between the two renames leaves files of two models, as does any other mix-up.
 TEST_F(WrittenSafetensors, FilesOfTwoModelsAreNeverOne) {
   Model one = testing::small_network(1, 0.3).model;
   Model other = one;  // every tensor has the same shape
@@ -153,7 +153,8 @@ TEST_F(WrittenSafetensors, TheSameModelUnderAnotherNameSharesTheGraph) {
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(directory_.path()), {}), 3);
 }
 
-/// The first write is stopped between the two: the next one of the same name goes on, another model does not.
+/// The first write stops between the two files: a second write of the same model completes them, another model is
+/// refused.
 TEST_F(WrittenSafetensors, AnArchitectureThatAwaitsItsWeightsIsReplaced) {
   const Model model = testing::small_network(1, 0.3).model;
   write_safetensors(directory_ / "m.safetensors", model);

@@ -1,4 +1,4 @@
-// The pruned face detector of MediaPipe, and the one that is not pruned: see data/cnn beside the repository.
+// MediaPipe's pruned face detector and its dense twin: see data/cnn beside the repository.
 
 #include <fstream>
 #include <iterator>
@@ -46,7 +46,7 @@ Layers layers_of(const Model& model) {
   return layers;
 }
 
-/// The same file with its sparse tensors as dense ones, by rows of CSR over the last axis.
+/// The file with its sparse tensors (CSR over the last axis) made dense.
 std::string densified(const std::string& text) {
   tflite::ModelT model;
   tflite::GetModel(text.data())->UnPackTo(&model);

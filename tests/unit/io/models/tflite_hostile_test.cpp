@@ -1,5 +1,5 @@
-// TensorFlow Lite files that are damaged, that lie, or that ask for what is not supported: one message, which names
-// what is wrong.
+// TensorFlow Lite files that are damaged, inconsistent or not supported are refused with one message that names the
+// fault.
 
 #include <limits>
 

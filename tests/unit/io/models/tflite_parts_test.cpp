@@ -1,4 +1,4 @@
-// TensorFlow Lite's operators that take parts of a value, transposed convolutions, and functions: what they compute.
+// Results of TensorFlow Lite's operators that take parts of a value, transposed convolutions, and functions.
 
 #include <gtest/gtest.h>
 
@@ -138,7 +138,8 @@ TEST(TfliteParts, SpaceBecomesDepthAndBack) {
             (std::vector<Values>{{0, 1, 4, 5, 2, 3, 6, 7}, {0, 1, 2, 3, 4, 5, 6, 7}}));
 }
 
-/// What a transposed convolution scatters: pixel (h, w) adds to the outputs around stride h, less the padding.
+/// A transposed convolution by scattering: pixel (h, w) adds to the outputs from (stride h, stride w) on, less the
+/// padding.
 Values scattered(const Tensor& x, const std::vector<float>& w, Extent kernel, Extent stride, Extent outputs,
                  Extent height, Extent width, Extent padding) {
   Values y(static_cast<std::size_t>(height * width * outputs), 0);

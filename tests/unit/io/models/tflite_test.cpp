@@ -1,4 +1,4 @@
-// TensorFlow Lite files, read and evaluated: what each operator computes on N x H x W x C, by plain loops here.
+// TensorFlow Lite files, read and evaluated; each operator is compared with plain loops on N x H x W x C.
 
 #include <algorithm>
 #include <cmath>
@@ -15,7 +15,7 @@ using TfliteFile = tflite_test::File;
 using tflite_test::Shape32;
 using Fused = tflite::FusedActivation;
 
-/// Whole numbers from -4 to 4, of which sums are exact.
+/// Integers from -4 to 4, whose sums are exact.
 std::vector<float> numbers(std::size_t count, std::uint32_t seed = 1) {
   std::vector<float> values(count);
   std::uint32_t state = seed * 2654435761U + 1;

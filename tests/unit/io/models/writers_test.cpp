@@ -34,8 +34,8 @@ class WrittenModel : public ::testing::TestWithParam<std::string> {
     read.validate();
     return read;
   }
-  /// The model that is read back is the written one, but for names, and computes the same. In ONNX some operations are
-  /// others.
+  /// The model read back equals the written one, but for names, and has the same results. ONNX expresses some
+  /// operations by others.
   void expect_kept(const Model& model) const {
     const Model read = again(model);
     if (GetParam() != "onnx") {
@@ -77,7 +77,7 @@ TEST_P(WrittenModel, ConvolutionsAreKept) {
   }
 }
 
-/// More numbers than writers make dense at a time.
+/// More numbers than writers convert to dense at a time.
 TEST_P(WrittenModel, LargeMatricesAreKept) {
   Rng rng(5);
   expect_kept(testing::random_linear(rng, 3000, 800, 0.002), {kBatchExtent, 3000});
@@ -89,7 +89,7 @@ TEST_P(WrittenModel, SeveralOutputsKeepTheirNames) {
   Model model = testing::small_network(1, 0.3).model;
   model.values[model.outputs[0]].name = "logits";
   model.values[model.outputs[1]].name = "scores";
-  model.nodes.front().name = "logits";  // a node of that name does not take it from the output
+  model.nodes.front().name = "logits";  // the output keeps its name although a node has it, too
   EXPECT_EQ(output_names(again(model)), (std::vector<std::string>{"logits", "scores"}));
 }
 

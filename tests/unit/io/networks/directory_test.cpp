@@ -26,7 +26,7 @@ namespace fs = std::filesystem;
 
 constexpr Index kNeurons = 4;
 
-/// Every weight is `weight`, so that a layer shows to which network it belongs.
+/// A network whose weights are all `weight`, so that each layer shows its network.
 Network network_of(std::size_t layers, float weight, bool biases = false) {
   Network network;
   for (std::size_t k = 0; k < layers; ++k) {
@@ -60,7 +60,7 @@ std::size_t entries(const fs::path& path) {
 class NetworkDirectoryTest : public ::testing::Test {
  protected:
   void write(const Network& network) { write_network(net_, Form::tsv, network); }
-  /// The weight of all layers that are read.
+  /// The weight of the network that is read, which all of its layers have.
   float weight_read(std::size_t layers) {
     const Network network = read_network(net_, {}).network;
     EXPECT_EQ(network.layers.size(), layers);
@@ -202,7 +202,7 @@ TEST_F(NetworkDirectoryTest, AnEqualNetworkInItsPlaceIsAnotherState) {
 
 constexpr std::chrono::milliseconds kShort(10);
 
-/// Whether somebody waits for a lock of what has this inode.
+/// Whether a process waits for a lock on this inode.
 bool is_waited_for(ino_t number) {
   std::ifstream locks("/proc/locks");
   const std::string place = ":" + std::to_string(number) + " ";
@@ -229,7 +229,7 @@ TEST_F(NetworkDirectoryTest, AReaderWhoHasWaitedLocksTheDirectoryThatIsThereThen
   EXPECT_NE(locked.st_ino, before);
 }
 
-/// Each time that the network is about to be read, another is written in its place, or waits to be.
+/// Each time that the network is about to be read, another is written in its place, or its writer waits.
 TEST_F(NetworkDirectoryTest, WritersWaitWhereItWasReplacedAgainAndAgain) {
   write(network_of(3, 1));
   std::vector<std::future<void>> writers;

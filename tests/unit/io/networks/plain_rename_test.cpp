@@ -1,5 +1,5 @@
-// Directories of networks where the file system knows no flags of renameat2(), as NFS does not: the call passes through
-// here.
+// Directories of networks on file systems that do not support the flags of renameat2(), such as NFS. This file replaces
+// the call.
 
 #include <gtest/gtest.h>
 #include <sys/syscall.h>
@@ -33,7 +33,7 @@ class PlainRename : public ::testing::Test {
   void TearDown() override { error_of_flags = 0; }
   void write(float weight) { write_network(net_, Form::tsv, network_of_weight(weight)); }
   float weight_read() { return read_network(net_, {}).network.layers.at(0).weights.entry_value(0); }
-  /// Of the directory's parent: nothing temporary is left.
+  /// Whether the directory's parent has no temporary files.
   bool is_alone() const { return std::next(fs::directory_iterator(scratch_.path())) == fs::directory_iterator(); }
 
   TemporaryDirectory scratch_;

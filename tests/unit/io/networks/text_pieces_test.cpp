@@ -1,4 +1,4 @@
-// A text means the same however it is cut into pieces and rounds, and whether or not it is compressed.
+// The meaning of a text does not depend on its division into pieces and rounds, nor on compression.
 
 #include <gtest/gtest.h>
 

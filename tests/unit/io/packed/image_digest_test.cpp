@@ -14,7 +14,7 @@ namespace {
 using testing::make_matrix;
 using testing::Rows;
 
-/// Images of `neurons` neurons of which image i has those that i divides.
+/// Images of `neurons` neurons; image i has those whose numbers it divides.
 ImageSet divided(Index images, Index neurons) {
   Rows rows(images);
   for (Index i = 0; i < images; ++i)

@@ -126,7 +126,7 @@ struct Bytes {
   std::vector<std::byte> bytes;
 };
 
-/// One thread, for thousands of tiny loads in which several threads would only wait for one another.
+/// One thread, as several would only wait for one another in thousands of tiny loads.
 class OneThread {
  public:
   OneThread() : before_(omp_get_max_threads()) { omp_set_num_threads(1); }
@@ -455,8 +455,7 @@ TEST(Packed, EveryCutIsNoticed) {
   EXPECT_THROW(longer.open(), DataError);
 }
 
-/// Changes with right checksums, as a faulty or hostile writer would make them: what can be loaded nevertheless is
-/// sound.
+/// Changes with right checksums, as a faulty or hostile writer would make them: files that load nevertheless are sound.
 TEST(Packed, BehindTheChecksumsEverythingIsChecked) {
   const OneThread one_thread;
   const Network network = stored_network();
@@ -523,7 +522,7 @@ TEST(Packed, AValueOutsideThePaletteIsRefused) {
             "f.spdnn: is corrupted: layer 1: a value outside the palette");
 }
 
-/// Where the only section of that many bytes begins.
+/// The offset of the only section of that many bytes.
 std::uint64_t section_of(const Bytes& file, std::uint64_t bytes) {
   const PackedFile opened = file.open();
   std::uint64_t offset = 0;
