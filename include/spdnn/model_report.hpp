@@ -110,7 +110,7 @@ struct ModelDifference {
   double largest_difference = 0;  ///< of two numbers of an output; infinite if one of them is not finite
 };
 
-/// The run without rewrites (`--compare`).
+/// The run without rewrites (`--compare`). ComparedRun, of networks, compares categories instead of outputs.
 struct ComparedModelRun : ModelDifference {
   Spread infer;
 };

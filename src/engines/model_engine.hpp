@@ -12,6 +12,8 @@
 
 namespace spdnn {
 
+/// Members that EngineOptions has, too, mean the same. A base of both would only hold these five, and aggregates with a
+/// base cannot be initialized by the names of its members.
 struct ModelEngineOptions {
   Precision precision = Precision::fp32;
   Index batch = 1;              ///< most images loaded at a time, for which memory is planned
