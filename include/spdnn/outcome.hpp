@@ -11,10 +11,10 @@
 namespace spdnn {
 
 /// The type in which activations are computed. tf32: tensor cores round factors to 11 significant bits, sums are fp32.
-/// fp16: so are activations stored between layers, and factors rounded where the variant has tensor cores multiply.
+/// fp16: activations between layers are rounded to 11 bits, too, and factors only on tensor cores; sums are fp32.
 /// bf16: factors and activations are rounded to 8 significant bits.
 enum class Precision { bf16, fp16, tf32, fp32, fp64 };
-/// Whether it is less exact than fp32, with whose categories a run's are compared then.
+/// Whether it is less exact than fp32: the report then compares the run with one in fp32.
 constexpr bool below_fp32(Precision precision) { return precision != Precision::fp32 && precision != Precision::fp64; }
 /// The kind of processor on which an engine runs.
 enum class Device { cpu, cuda };
@@ -22,7 +22,7 @@ enum class Device { cpu, cuda };
 std::string_view to_string(Precision precision);
 std::string_view to_string(Device device);
 
-/// An image in which a sum, its bias included, became infinite or no number at all, and the first such layer (0-based).
+/// An image in which a sum, its bias included, became infinite or NaN, and the first such layer (0-based).
 /// From there on its activations depend on the order of summation: cap and ReLU hide the overflow, they do not undo it.
 struct Overflow {
   Index image = 0;
@@ -39,8 +39,8 @@ struct Outcome {
   /// Images that were still computed after each layer, neither retired nor a duplicate; -1 if the engine did not count.
   /// Empty if it never does.
   std::vector<std::int64_t> active = {};
-  /// Images retired at the cap, and images that became a duplicate of another: how many depends on which images an
-  /// engine happens to compare, and may differ from run to run.
+  /// Numbers of images retired at the cap, and of images that became a duplicate of another. Both depend on which
+  /// images an engine happens to compare, and may differ from run to run.
   std::int64_t saturated = 0;
   std::int64_t identical = 0;
   std::vector<Index> borderline;        ///< images for which `merge` could not decide: to be run without it

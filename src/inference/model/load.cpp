@@ -24,7 +24,7 @@ Preprocessing preprocessing_of(const ModelInputs& inputs) {
   return {inputs.subtract, inputs.divide, false};
 }
 
-/// The expected output of this number, from an .npz file by its name; a single output also from a file of one array.
+/// The expected output `number`, by its name in an .npz file; a model's only output also from a file with one array.
 FirstRows read_output(const std::string& path, const std::vector<std::string>& names, std::size_t number) {
   if (const auto archive = npz_file(path))
     if (names.size() > 1 || archive->names().size() > 1) {

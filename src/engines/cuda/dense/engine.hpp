@@ -9,7 +9,7 @@
 
 namespace spdnn::cuda {
 
-/// The product of a layer with dense activations, as float or __half, which distinguishes the dense variants.
+/// The product of a layer with dense activations (float or __half): the part in which the dense variants differ.
 template <class Stored>
 class DenseProduct {
  public:

@@ -11,7 +11,7 @@ namespace spdnn::tflite_reader {
 namespace {
 
 /// Reshape's target shape.
-std::vector<std::int64_t> wanted_shape(OperatorReader& op) {
+std::vector<std::int64_t> target_shape(OperatorReader& op) {
   if (op.has_input(1)) return op.integers(1);
   const auto& options = op.needed<tflite::ReshapeOptions>();
   if (options.new_shape() == nullptr || options.new_shape()->size() > kMostAxes)
@@ -70,7 +70,7 @@ void read_pad(OperatorReader& op) {
 void read_reshape(OperatorReader& op) {
   const ValueId x = op.value(0);
   const Shape from = op.shape(x);
-  std::vector<std::int64_t> to = wanted_shape(op);
+  std::vector<std::int64_t> to = target_shape(op);
   if (to.size() > kMostAxes || std::count(to.begin(), to.end(), -1) > 1 ||
       std::any_of(to.begin(), to.end(), [](std::int64_t n) { return n == 0 || n < -1 || n > std::int64_t{kMaxIndex}; }))
     op.fail(fmt::format("the new shape has lengths outside 1..{}, or more than one -1", kMaxIndex));

@@ -115,7 +115,7 @@ onnx::TensorProto& GraphWriter::add_tensor(const std::string& wanted, const Shap
   return tensor;
 }
 
-/// The places are numbers in the order of all elements.
+/// Writes a linear index for each non-zero, in row-major order of the tensor.
 std::string GraphWriter::add_sparse(const std::string& wanted, const Shape& shape, const CsrMatrix& matrix) {
   require_room_for(sparse_bytes(matrix));
   std::vector<float> values;
