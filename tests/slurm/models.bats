@@ -18,8 +18,6 @@ starts_of() { cat "$results"/logs/*.log | grep -c "^jobs: $1, job .*, start "; }
 # has_started NAME COUNT: whether the job has begun COUNT times.
 has_started() { [ "$(starts_of "$1")" -eq "$2" ]; }
 
-nothing_is_left() { [ -z "$(find "$results" -name '*.checkpoint*' -o -name '*.requeues' -o -name '*.failed')" ]; }
-
 @test "a model on two nodes gives the logits of one rank, with Open MPI and with MPICH, and asks for no GPU" {
   find_types
   for type in "${types[@]}"; do

@@ -39,7 +39,7 @@ node_of() { scontrol show hostnames "$(squeue --noheader --jobs="$job" --format=
       and .checkpoints.lost_seconds > 0 and .checkpoints.written > 1' "$results/$which.json"
     # It began with more done than when the node was chosen, or as much: more written than by one of the two parts.
     jq -es '.[0].costs.written < .[1].checkpoints.written' before "$results/$which.json"
-    [ -z "$(find "$results" -name '*.checkpoint*' -o -name '*.requeues' -o -name '*.failed')" ]
+    nothing_is_left
     heal
     dead=''
   done

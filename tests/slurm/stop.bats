@@ -14,7 +14,7 @@ went_on() {
   [ "$status" -eq 0 ]
   [ "$(cat "$results"/logs/*.log | grep -c "^jobs: $1, job .*, start ")" -eq "$2" ]
   jq -e '.verdict.status == "PASSED" and .verdict.missing == 0 and .parts == '"$2" "$results/$1.json"
-  [ -z "$(find "$results" -name '*.checkpoint*' -o -name '*.requeues' -o -name '*.failed')" ]
+  nothing_is_left
 }
 
 # Whether a job has been queued again. Slurm lets it wait for some seconds, see cluster.sh.

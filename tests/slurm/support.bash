@@ -74,6 +74,8 @@ processes_of() {
   done
 }
 
+nothing_is_left() { [ -z "$(find "$results" -name '*.checkpoint*' -o -name '*.requeues' -o -name '*.failed')" ]; }
+
 # computes JOB: whether each of its ranks does.
 computes() {
   local all
