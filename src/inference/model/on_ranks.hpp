@@ -12,8 +12,8 @@ namespace spdnn {
 // One run of a model on all ranks of a job, the counterpart of run_on_ranks.hpp for networks. All ranks call these
 // functions together. A single process calls them too; nothing is sent then.
 
-/// The work of all ranks, decided on the root for all images. It has only variant and precision in common with RunOrder:
-/// networks run in pieces that begin at a layer, models in one piece, whose batch the order fixes.
+/// The work of all ranks, decided on the root for all images. It has only variant and precision in common with
+/// RunOrder: networks run in pieces that begin at a layer, models in one piece, whose batch the order fixes.
 struct ModelOrder {
   std::string variant;
   Precision precision = Precision::fp32;
