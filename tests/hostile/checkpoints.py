@@ -3,11 +3,12 @@
 
 A run of several ranks writes a checkpoint every fraction of a second. The process in which a rank works, the one that the
 launcher knows, all of them, or the launcher itself is killed; half of the time at a random moment, and half as soon as a
-temporary file of the checkpoint is there. Then the checkpoint must be whole. The run is continued on another number of
-ranks, or killed again; in the end its categories must be those of an undisturbed run, and nothing of the checkpoint
-may be left. With --judge-losses, the checkpoint must also be no older than the interval, the layers and the writing that
-the run itself had measured, and SLACK: a machine that is too busy fails that. The counts are printed, and how much was lost;
-any failure is printed too, and the exit status is 1.
+temporary file of the checkpoint is there; three quarters of the time only once the run has written a checkpoint, for a
+busy machine may take longer to reach the first one than any delay. Then the checkpoint must be whole. The run is continued
+on another number of ranks, or killed again; in the end its categories must be those of an undisturbed run, and nothing of
+the checkpoint may be left. With --judge-losses, the checkpoint must also be no older than the interval, the layers and the
+writing that the run itself had measured, and SLACK: a machine that is too busy fails that. The counts are printed, and how
+much was lost; any failure is printed too, and the exit status is 1.
 
     checkpoints.py SPDNN [--kills 100] [--libraries openmpi,mpich] [--seed 1] [--judge-losses]
 
@@ -56,6 +57,13 @@ class Kills(ranks.Launchers):
         """Whether a file of the checkpoint has a temporary name now."""
         return any(name.startswith(".spdnn-") or ".next." in name for name in os.listdir(self.place))
 
+    def last_written(self):
+        """When the checkpoint was put in its place, in nanoseconds; 0 where there is none."""
+        try:
+            return self.checkpoint.stat().st_mtime_ns
+        except FileNotFoundError:
+            return 0
+
     def wait_until(self, job, condition, seconds):
         """Whether the condition becomes true while the job runs."""
         end = time.monotonic() + seconds
@@ -91,8 +99,11 @@ class Kills(ranks.Launchers):
         way = random.choice(WAYS)
         in_writing = random.random() < 0.5
         before = json.loads(self.checkpoint.read_text()) if self.checkpoint.exists() else None
+        written_before = self.last_written()
         job = self.start(name)
         self.wait_until(job, lambda: any(process.joined() for process in job.processes()), ranks.LIMIT)
+        if random.random() < 0.75:
+            self.wait_until(job, lambda: self.last_written() != written_before, ranks.LIMIT)
         time.sleep(random.uniform(0, 1) * longest)
         if in_writing:
             in_writing = self.wait_until(job, self.writing, 5)
