@@ -1,5 +1,7 @@
 #include "cluster/shared_plan.hpp"
 
+#include <malloc.h>
+
 #include "cluster/exchange.hpp"
 #include "cluster/fields.hpp"
 #include "cluster/shared_memory.hpp"
@@ -79,13 +81,19 @@ struct Described {
 };
 void fields(auto& archive, MaybeConst<Described> auto& plan) { archive(plan.description, plan.array_bytes); }
 
+/// Gives the system the pages of freed arrays, which lie between arrays that stay.
+void return_freed_memory() {
+#ifdef __GLIBC__
+  ::malloc_trim(0);
+#endif
+}
+
 }  // namespace
 
 Plan share_plan(Communicator& ranks, Plan plan) {
   if (ranks.is_alone()) return plan;
-  // No engine reads it: the root keeps its own.
-  std::vector<Array<Index>> expansion(plan.expansion.size());
-  expansion.swap(plan.expansion);
+  const Array<Index> last_expansion = plan.expansion.empty() ? Array<Index>{} : plan.expansion.back();
+  plan.expansion.assign(plan.expansion.size(), {});
   Described described;
   if (ranks.is_root()) {
     Parcel parcel = pack(plan);
@@ -97,7 +105,8 @@ Plan share_plan(Communicator& ranks, Plan plan) {
   if (ranks.is_root()) {
     Mover mover(memory);
     mover(plan);
-  }
+  }  // which releases the last arrays
+  if (ranks.is_root()) return_freed_memory();
   if (ranks.leads_node()) ranks.broadcast({memory.data(), bytes}, Group::leaders);
   if (memory.is_shared())
     ranks.all(true, Group::node);  // the leader has written
@@ -105,7 +114,7 @@ Plan share_plan(Communicator& ranks, Plan plan) {
     ranks.broadcast({memory.data(), bytes}, Group::node);
   memory.fetch();
   if (ranks.is_root()) {
-    plan.expansion = std::move(expansion);
+    if (!plan.expansion.empty()) plan.expansion.back() = last_expansion;
     return plan;
   }
   return unpack<Plan>(described.description, memory.hold());

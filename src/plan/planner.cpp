@@ -10,9 +10,9 @@ namespace spdnn {
 
 namespace {
 
+/// Without layers.
 Plan unreduced(const Network& network) {
   Plan plan;
-  plan.layers = network.layers;
   plan.bias_rule = network.bias_rule;
   plan.cap = network.cap;
   plan.expansion.resize(network.layers.size());
@@ -41,7 +41,13 @@ Plan make_plan(const Network& network, const Passes& passes, const planning::Twi
     Plan plan = unreduced(network);
     plan.provenance.requested = passes;
     plan.passes = passes;
-    if (passes.twins || passes.unused) planning::reduce_layers(plan, find_twins);
+    if (passes.twins || passes.unused) {
+      planning::Sweep sweep(plan, find_twins);
+      sweep.take(network.layers);
+      sweep.end();
+    } else {
+      plan.layers = network.layers;
+    }
     planning::certify_dead(plan, planning::dead_from(plan.layers, plan.bias_rule));
     planning::certify_saturated(plan, [&] { return planning::saturated_from(plan.layers, plan.bias_rule, *plan.cap); });
     return passes.merge ? merge_if_sound(std::move(plan)) : plan;

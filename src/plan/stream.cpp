@@ -5,7 +5,9 @@
 #include <utility>
 
 #include "core/system/out_of_memory.hpp"
+#include "core/system/stopwatch.hpp"
 #include "core/text/amounts.hpp"
+#include "core/threads/background.hpp"
 #include "core/types/progress.hpp"
 #include "core/types/read_ahead.hpp"
 #include "plan/certify.hpp"
@@ -30,6 +32,59 @@ Plan unreduced_stream(const NetworkStream& network, const StreamRoom& room) {
   plan.provenance.given_neurons.push_back(network.inputs());
   for (const LayerShape& shape : shapes) plan.provenance.given_neurons.push_back(shape.outputs);
   return plan;
+}
+
+/// The layers of a network in order, `count` at a time, which are read while the caller works on those before.
+class Pieces {
+ public:
+  Pieces(const LayerStream& stream, Index count) : stream_(stream), count_(count) { begin(); }
+
+  /// Errors of reading are rethrown. Not after the last layers.
+  std::vector<Layer> next() {
+    const Stopwatch watch;
+    std::vector<Layer> layers = next_->get();
+    seconds_waited_ += watch.seconds();
+    first_ += static_cast<Index>(layers.size());
+    begin();
+    return layers;
+  }
+  double seconds_waited() const { return seconds_waited_; }
+
+ private:
+  void begin() {
+    next_.reset();
+    const Index some = std::min(count_, static_cast<Index>(stream_.shapes().size()) - first_);
+    if (some > 0) next_.emplace([this, some](const std::stop_token&) { return stream_.read_some(first_, some); });
+  }
+
+  const LayerStream& stream_;
+  const Index count_;
+  Index first_ = 0;
+  double seconds_waited_ = 0;
+  std::optional<Background<std::vector<Layer>>> next_;  ///< the last member: its thread uses the others
+};
+
+/// Applies twins and unused, and holds the reduced layers in memory. Returns false, with the plan unchanged, if they
+/// take more than `most_bytes`.
+bool reduce(Plan& plan, std::size_t most_bytes, const ProgressCallback& callback) {
+  Plan reduced = plan;
+  reduced.streamed = nullptr;
+  reduced.provenance.given_edges = 0;
+  Pieces pieces(*plan.streamed->stream, std::max<Index>(1, plan.streamed->at_once / 2));
+  const planning::TwinFinder by_cpu;
+  planning::Sweep sweep(reduced, by_cpu);
+  Progress progress(callback, "planning", plan.depth());
+  while (reduced.layers.size() < plan.depth()) {
+    const std::vector<Layer> given = pieces.next();
+    for (const Layer& layer : given) reduced.provenance.given_edges += layer.weights.entries();
+    sweep.take(given);
+    if (reduced.bytes() > most_bytes) return false;
+    progress.update(reduced.layers.size());
+  }
+  sweep.end();
+  reduced.provenance.read_seconds = pieces.seconds_waited();
+  plan = std::move(reduced);
+  return true;
 }
 
 /// A layer of one output neuron, for a layer whose neurons are known from its shape to be alike: certificates and
@@ -81,7 +136,7 @@ Plan make_plan(const NetworkStream& network, const Passes& passes, const StreamR
     if (passes.merge)
       planning::turn_off(plan, &Passes::merge, "merge is not applied: the network does not fit into memory");
     if (passes.twins || passes.unused) {
-      if (planning::reduce_stream(plan, room.plan_bytes, progress)) {
+      if (reduce(plan, room.plan_bytes, progress)) {
         planning::certify_dead(plan, planning::dead_from(plan.layers, plan.bias_rule));
         planning::certify_saturated(plan,
                                     [&] { return planning::saturated_from(plan.layers, plan.bias_rule, *plan.cap); });

@@ -4,9 +4,6 @@
 #include <numeric>
 
 #include "core/threads/parallel_rows.hpp"
-#include "core/types/progress.hpp"
-#include "core/types/read_ahead.hpp"
-#include "plan/passes/renaming.hpp"
 #include "plan/passes/unused.hpp"
 
 namespace spdnn::planning {
@@ -121,65 +118,46 @@ void drop_all_unread(Plan& plan) {
   }
 }
 
+}  // namespace
+
 /// Rows that are equal as given are equal under any renaming of inputs, so they can be found before it.
-std::vector<Storage> group_as_given(const Plan& plan, const TwinFinder& find_twins) {
-  std::vector<Array<Index>> first(plan.layers.size());
-  if (plan.passes.twins) first = find_twins ? find_twins(plan.layers) : first_equal_rows(plan.layers);
-  std::vector<Storage> groups(plan.layers.size());
+std::vector<Storage> Sweep::group_as_given(const std::vector<Layer>& given) const {
+  std::vector<Array<Index>> first(given.size());
+  if (plan_.passes.twins) first = find_twins_ ? find_twins_(given) : first_equal_rows(given);
+  std::vector<Storage> groups(given.size());
   for_layers(groups.size(), [&](std::size_t k) {
-    groups[k] = number_groups(first[k], plan.layers[k].outputs());
+    groups[k] = number_groups(first[k], given[k].outputs());
     first[k] = {};
   });
   return groups;
 }
 
-}  // namespace
-
-void reduce_layers(Plan& plan, const TwinFinder& find_twins) {
-  const std::size_t depth = plan.layers.size();
-  const std::vector<Storage> groups = group_as_given(plan, find_twins);
-  const Storage images{{}, plan.inputs()};
-  std::vector<Reduced> reduced(depth);
+void Sweep::take(const std::vector<Layer>& given) {
+  if (given.empty()) return;
+  const std::vector<Storage> groups = group_as_given(given);
+  const bool from_images = plan_.layers.empty();
+  if (from_images) inputs_ = {{}, given.front().inputs()};
+  std::vector<Reduced> reduced(given.size());
   const auto reduce = [&](std::size_t k, const Storage& inputs) {
-    reduced[k] = reduce_layer(plan.layers[k], groups[k], inputs, plan.passes, plan.bias_rule, k == 0);
+    reduced[k] = reduce_layer(given[k], groups[k], inputs, plan_.passes, plan_.bias_rule, from_images && k == 0);
   };
   // Layers depend on one another only if renaming makes more rows equal, or if some rows are zero. So all layers are
   // reduced assuming that neither happens, and those where it does are reduced again.
-  const bool guessed = enough_for_all_threads(depth);
-  if (guessed) for_layers(depth, [&](std::size_t k) { reduce(k, k == 0 ? images : groups[k - 1]); });
-  for (std::size_t k = 0; k < depth; ++k) {
-    const Storage& inputs = k == 0 ? images : reduced[k - 1].outputs;
+  const bool guessed = enough_for_all_threads(given.size());
+  if (guessed) for_layers(given.size(), [&](std::size_t k) { reduce(k, k == 0 ? inputs_ : groups[k - 1]); });
+  for (std::size_t k = 0; k < given.size(); ++k) {
+    const Storage& inputs = k == 0 ? inputs_ : reduced[k - 1].outputs;
     if (!guessed || (k > 0 && inputs.count != groups[k - 1].count)) reduce(k, inputs);
   }
-  for (std::size_t k = 0; k < depth; ++k) {
-    plan.layers[k] = std::move(reduced[k].layer);
-    plan.expansion[k] = std::move(reduced[k].outputs.map);
+  inputs_ = reduced.back().outputs;
+  for (Reduced& one : reduced) {
+    plan_.expansion[plan_.layers.size()] = std::move(one.outputs.map);
+    plan_.layers.push_back(std::move(one.layer));
   }
-  if (plan.passes.unused) drop_all_unread(plan);
 }
 
-bool reduce_stream(Plan& plan, std::size_t most_bytes, const ProgressCallback& callback) {
-  const Plan given_plan = plan;
-  Plan reduced = plan;
-  reduced.streamed = nullptr;
-  ReadAhead layers(given_plan);
-  Progress progress(callback, "planning", plan.depth());
-  Storage inputs{{}, plan.inputs()};
-  reduced.provenance.given_edges = 0;
-  for (Index k = 0; k < plan.depth(); ++k) {
-    const Layer given = layers.layer(k);
-    reduced.provenance.given_edges += given.weights.entries();
-    const Storage groups = number_groups(plan.passes.twins ? first_equal_rows(given) : Array<Index>{}, given.outputs());
-    Reduced part = reduce_layer(given, groups, inputs, plan.passes, plan.bias_rule, k == 0);
-    inputs = part.outputs;
-    reduced.layers.push_back(std::move(part.layer));
-    reduced.expansion[k] = std::move(part.outputs.map);
-    if (reduced.bytes() > most_bytes) return false;
-    progress.update(k + 1);
-  }
-  if (plan.passes.unused) drop_all_unread(reduced);
-  plan = std::move(reduced);
-  return true;
+void Sweep::end() {
+  if (plan_.passes.unused) drop_all_unread(plan_);
 }
 
 }  // namespace spdnn::planning

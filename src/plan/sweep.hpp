@@ -1,21 +1,33 @@
 #pragma once
 
+#include <vector>
+
 #include "core/types/plan.hpp"
+#include "plan/passes/renaming.hpp"
 #include "plan/passes/twins.hpp"
-#include "spdnn/progress.hpp"
 
 namespace spdnn::planning {
 
-/// Applies plan.passes.twins and plan.passes.unused to a plan that holds the given network. A forward sweep renames the
-/// inputs of each layer's rows to the stored ones, removes inputs that are always zero and groups twins; layers are
-/// processed in parallel as long as `find_twins` finds all twins in the rows as given. A backward sweep over the stored
-/// layers then drops neurons that nothing reads. Fills in layers and expansion; a layer that stays as it is goes on
-/// sharing the network's storage. Cost: each given edge is read once or twice; memory beyond the network is that of the
-/// stored rows, and one number per given neuron.
-void reduce_layers(Plan& plan, const TwinFinder& find_twins);
+/// Applies plan.passes.twins and plan.passes.unused to a network, which it takes some layers at a time. A forward sweep
+/// renames the inputs of each layer's rows to the stored ones, removes inputs that are always zero and groups twins;
+/// the layers that come together are processed in parallel as long as `find_twins` finds all twins in the rows as
+/// given. A backward sweep over the stored layers then drops neurons that nothing reads. Cost: each given edge is read
+/// once or twice; memory beyond the given layers is that of the stored rows, and one number per given neuron.
+class Sweep {
+ public:
+  /// `plan` has the passes and the rule, but no layers. Fills in its layers and expansion.
+  Sweep(Plan& plan, const TwinFinder& find_twins) : plan_(plan), find_twins_(find_twins) {}
+  /// The next layers as given. One that stays as it is goes on sharing their storage.
+  void take(const std::vector<Layer>& given);
+  /// After the last layers.
+  void end();
 
-/// The same for a plan whose layers are streamed, one after another; the reduced layers are held in memory. Returns
-/// false, with the plan unchanged, if they take more than `most_bytes`.
-bool reduce_stream(Plan& plan, std::size_t most_bytes, const ProgressCallback& progress);
+ private:
+  std::vector<Storage> group_as_given(const std::vector<Layer>& given) const;
+
+  Plan& plan_;
+  const TwinFinder& find_twins_;
+  Storage inputs_;  ///< of the next layer
+};
 
 }  // namespace spdnn::planning

@@ -82,6 +82,22 @@ sys.exit(code)' "$SPDNN" "${infer[@]}" --threads 1 "${@:2}" >report
   done
 }
 
+@test "rank 0 plans a network as it is read, and needs no memory for all of it, nor to verify" {
+  network=$((16384 * 120 * 32 * 4 / 1024)) # kB: an index for each edge
+  "$SPDNN" generate network --family official --neurons 16384 --layers 120 --out official.spdnn
+  "$SPDNN" generate inputs --family digits --neurons 16384 --images 200 --out wide.spdnn
+  for library in openmpi mpich; do
+    use_mpi $library
+    for options in '' '--verify 5'; do
+      infer=(infer --network official.spdnn --inputs wide.spdnn --device cpu --progress never)
+      # shellcheck disable=SC2086  # two words, or none
+      peaks 4 $options
+      say "the network takes $network kB; the ranks have had at most ${peaks[*]} kB, $options"
+      for rank in 1 2 3; do [ "${peaks[0]}" -le $((peaks[rank] + network / 2)) ]; done
+    done
+  done
+}
+
 # stop_alone: stops a run of one process amid its layers; writes the checkpoint `stopped` and the activations beside it.
 stop_alone() {
   "$SPDNN" "${infer[@]}" --threads 1 --checkpoint stopped --checkpoint-every never >stdout 2>stderr 3>&- &

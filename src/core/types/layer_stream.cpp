@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/threads/parallel_rows.hpp"
+
 namespace spdnn {
 
 namespace {
@@ -29,6 +31,12 @@ std::size_t LayerStream::largest_layer_bytes() const {
   std::size_t largest = 0;
   for (const LayerShape& shape : shapes_) largest = std::max(largest, shape.bytes());
   return largest;
+}
+
+std::vector<Layer> LayerStream::read_some(Index first, Index count) const {
+  std::vector<Layer> layers(count);
+  for_layers(count, [&](std::size_t i) { layers[i] = read(first + static_cast<Index>(i)); });
+  return layers;
 }
 
 Offset NetworkStream::edges() const {

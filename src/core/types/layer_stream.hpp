@@ -42,6 +42,8 @@ class LayerStream {
   /// A checked copy of layer k: DataError if its file is wrong. Threads may call this at any time; it uses all
   /// processors.
   virtual Layer read(Index k) const = 0;
+  /// Such copies of `count` layers, from `first` on, in parallel where they are many.
+  virtual std::vector<Layer> read_some(Index first, Index count) const;
   /// Bytes read from the file so far, if there is one.
   virtual std::uint64_t bytes_read() const { return 0; }
 

@@ -81,6 +81,7 @@ struct Provenance {
   Offset given_edges = 0;            ///< edges of the network as given, which rates count
   std::vector<Index> given_neurons;  ///< inputs, then outputs of each layer as given
   std::uint64_t network_digest = 0;  ///< identifies the given network; a stored plan is refused for another
+  double read_seconds = 0;           ///< that planning waited for layers, which it read
 };
 
 /// The input of an engine. An unreduced network is a plan too. The first layer's inputs are the images' neurons,

@@ -41,10 +41,14 @@ planning::TwinFinder finder_on(Device device, int cuda_device) {
   return twin_finder(device, cuda_device);
 }
 
+bool finds_on_device(const std::optional<Device>& asked, Offset edges, const Passes& passes, const DeviceStart& start) {
+  if (asked) return asked == Device::cuda;
+  return start.needed() && passes.twins && edges >= kEdgesWorthADevice;
+}
+
 planning::TwinFinder finder_for(const std::optional<Device>& asked, const Network& network, const Passes& passes,
                                 DeviceStart& start) {
-  const bool pays = start.needed() && passes.twins && network.edges() >= kEdgesWorthADevice;
-  if (asked == Device::cpu || (!asked && !pays)) return {};
+  if (!finds_on_device(asked, network.edges(), passes, start)) return {};
   start.wait();
   if (!asked && !why_unusable(Device::cuda, start.device()).empty()) return {};
   return finder_on(Device::cuda, start.device());

@@ -40,8 +40,11 @@ class DeviceStart {
 /// cannot be used.
 planning::TwinFinder finder_on(Device device, int cuda_device = 0);
 
-/// The same for InferenceSpec::plan_device, for which empty means the faster device. Waits for the device if it is
-/// used.
+/// Whether the CUDA device is to find the twins of a network for InferenceSpec::plan_device, for which empty means the
+/// faster device.
+bool finds_on_device(const std::optional<Device>& asked, Offset edges, const Passes& passes, const DeviceStart& start);
+
+/// The finder for it. Waits for the device if it is used.
 planning::TwinFinder finder_for(const std::optional<Device>& asked, const Network& network, const Passes& passes,
                                 DeviceStart& start);
 

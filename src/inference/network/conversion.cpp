@@ -19,9 +19,10 @@ namespace spdnn {
 namespace {
 
 /// The plan must fit into memory, but not the network.
-void pack_stream(const NetworkStream& network, const NetworkConversion& to, std::size_t budget) {
+void pack_stream(const GivenStream& given, const NetworkConversion& to, std::size_t budget) {
+  const NetworkStream& network = given.network;
   if (!to.passes) return write_packed(to.out, {.stream = &network}, to.progress);
-  const Plan plan = plan_stream(network, *to.passes, budget, 1, to.progress);
+  const Plan plan = plan_stream(given, *to.passes, budget, 1, to.progress);
   if (plan.streamed) {
     std::string why = "cannot plan";
     for (const std::string& note : plan.provenance.notes) why += "; " + note;
@@ -34,13 +35,13 @@ void pack_stream(const NetworkStream& network, const NetworkConversion& to, std:
 bool packed_as_stream(const NetworkConversion& conversion) {
   const std::size_t budget = host_budget(conversion.host_memory);
   if (const auto given = stream_if_too_large(conversion.network, budget)) {
-    pack_stream(given->network, conversion, budget);
+    pack_stream(*given, conversion, budget);
     return true;
   }
   const auto text = stream_text_if_too_large(conversion.network, budget);
   if (!text) return false;
   conversion.take_notes(text->notes);
-  pack_stream(text->network, conversion, budget);
+  pack_stream(*text, conversion, budget);
   return true;
 }
 

@@ -175,19 +175,7 @@ void Inference::Steps::read() {
     official_network_ = claims_official(plan_);
     report_.seconds.plan = watch.lap();
   }
-  if (needs_network() || !plan_is_there_) stream_ = stream_if_too_large(spec_.network, budget);
-  if (stream_) {
-    official_network_ = stream_->official;
-  } else if (needs_network() || !plan_is_there_) {
-    require_room_for_text(spec_.network, budget);
-    GivenNetwork given = load_network(spec_.network, spec_.progress);
-    if (plan_is_there_) check_stored_plan(spec_.network.path, plan_, given.network);
-    official_network_ = given.official;
-    note(given.notes);
-    network_ = std::move(given.network);
-    require_room(spec_.network, *network_, spec_.host_memory);
-    if (!plan_is_there_) require_room_to_plan(*network_, budget);
-  }
+  read_network(budget);
   const Index neurons = stream_ ? stream_->network.inputs() : network_ ? network_->inputs() : plan_.inputs();
   const std::size_t taken = spec_.host_memory == 0 ? 0 : plan_.bytes();  // by a stored plan
   const std::size_t room = budget - std::min(budget, taken);
@@ -197,6 +185,34 @@ void Inference::Steps::read() {
   read_images(neurons);
   require_room_for_images(images_.mine().bytes() * sharing, room);
   report_.seconds.read = watch.lap();
+}
+
+void Inference::Steps::read_network(std::size_t budget) {
+  if (plan_is_there_ && !needs_network()) return;
+  stream_ = stream_if_too_large(spec_.network, budget);
+  if (stream_) return;
+  if (needs_network() ? !ranks_.is_alone() : may_plan_while_reading(spec_.passes))
+    stream_ = stream_to_save_memory(spec_.network, !needs_network());
+  if (streams_all()) return;
+  read_whole_network(budget);
+}
+
+void Inference::Steps::read_whole_network(std::size_t budget) {
+  require_room_for_text(spec_.network, budget);
+  GivenNetwork given = load_network(spec_.network, spec_.progress);
+  if (plan_is_there_) check_stored_plan(spec_.network.path, plan_, given.network);
+  official_network_ = given.official;
+  note(given.notes);
+  network_ = std::move(given.network);
+  require_room(spec_.network, *network_, spec_.host_memory);
+  if (!plan_is_there_) require_room_to_plan(*network_, budget);
+}
+
+bool Inference::Steps::streams_all() const {
+  if (!stream_ || spec_.compare) return false;
+  if (plan_is_there_) return true;
+  return may_plan_while_reading(spec_.passes) &&
+         !finds_on_device(spec_.plan_device, stream_->network.edges(), spec_.passes, start_);
 }
 
 void Inference::Steps::note(const std::vector<std::string>& notes) {
@@ -217,23 +233,38 @@ void Inference::Steps::use_checkpoint_passes() {
 int Inference::Steps::sharers() const { return spec_.host_memory == 0 ? ranks_.place().node_ranks : 1; }
 
 Plan Inference::Steps::plan_given(const Passes& passes) const {
-  if (!stream_) return make_plan(*network_, passes);
+  if (network_) return make_plan(*network_, passes);
   const std::size_t budget = host_budget(spec_.host_memory);
   const std::size_t held = spec_.host_memory == 0 ? 0 : images_.mine().bytes();
-  return plan_stream(stream_->network, passes, budget - std::min(budget, held), sharers(), spec_.progress);
+  return plan_stream(*stream_, passes, budget - std::min(budget, held), sharers(), spec_.progress);
+}
+
+void Inference::Steps::plan_as_read() {
+  const Stopwatch watch;
+  try {
+    plan_ = plan_given(spec_.passes);
+  } catch (const DataError&) {
+    if (!stream_->text) throw;
+    // If the directory was replaced meanwhile, reading it as a whole begins again; other errors come again.
+    stream_.reset();
+    read_whole_network(host_budget(spec_.host_memory));
+    report_.seconds.read += watch.seconds();
+    return;
+  }
+  note(stream_->notes);
+  official_network_ = stream_->is_official();
+  report_.seconds.read += plan_.provenance.read_seconds;
+  report_.seconds.plan = watch.seconds() - plan_.provenance.read_seconds;
 }
 
 void Inference::Steps::make() {
+  if (!network_) plan_as_read();
+  if (!network_) return;
   const Stopwatch watch;
-  if (stream_) {
-    plan_ = plan_given(spec_.passes);
-    report_.seconds.plan = watch.seconds();
-    return;
-  }
   const planning::TwinFinder find_twins = finder_for(spec_.plan_device, *network_, spec_.passes, start_);
   planned_on_cuda_ = spec_.passes.twins && find_twins != nullptr;
   plan_ = make_plan(*network_, spec_.passes, find_twins);
-  if (!needs_network()) network_.reset();
+  if (!spec_.compare && (stream_ || !needs_network())) network_.reset();
   report_.seconds.plan = watch.seconds() - start_.seconds().waited;
 }
 

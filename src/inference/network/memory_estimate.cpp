@@ -72,7 +72,10 @@ void require_room_to_plan(const Network& network, std::size_t budget) {
                                                  bytes_text(needed), bytes_text(budget)));
 }
 
-std::size_t MemoryEstimate::before_running() const { return network + std::max({reading, plan, planning}); }
+std::size_t MemoryEstimate::before_running() const {
+  if (given < network) return given + reading + std::max(plan, planning);  // at the same time
+  return given + std::max({reading, plan, planning});
+}
 
 std::size_t MemoryEstimate::host_peak() const {
   const std::size_t running = shared + plan + (device == Device::cpu ? engine : 0);
@@ -84,6 +87,7 @@ MemoryEstimate estimate_memory(const std::string& path, const Network& network, 
   MemoryEstimate estimate{.program = kProgramBytes,
                           .reading = reading_bytes(path, network),
                           .network = network.bytes(),
+                          .given = network.bytes(),
                           .planning = planning_bytes(network)};
   for (std::size_t k = 0; k < plan.layers.size(); ++k)
     estimate.shared += bytes_shared(plan.layers[k], network.layers[k]);

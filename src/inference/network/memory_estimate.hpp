@@ -9,14 +9,15 @@
 
 namespace spdnn {
 
-/// Bytes of an inference, by purpose. The network is released once the plan is made (unless verifying or comparing
-/// needs it), so the peak is the largest of reading, planning and running, each with the images: packed ones are there
-/// from the start.
+/// Bytes of an inference, by purpose. The given layers are released once the plan is made (unless verifying or
+/// comparing needs them), so the peak is the largest of reading, planning and running, each with the images: packed
+/// ones are there from the start.
 struct MemoryEstimate {
   std::size_t program = 0;   ///< code, libraries, stacks
-  std::size_t reading = 0;   ///< beside the network while it is read: the readers' buffers
+  std::size_t reading = 0;   ///< beside the layers while they are read: the readers' buffers
   std::size_t network = 0;   ///< as given
-  std::size_t planning = 0;  ///< beside the network while the plan is made, that included
+  std::size_t given = 0;     ///< given layers in memory at a time: `network`, unless they are planned as they are read
+  std::size_t planning = 0;  ///< beside the given layers while the plan is made, that included
   std::size_t plan = 0;      ///< stored layers and maps, without arrays shared with the network
   std::size_t shared = 0;    ///< the network's storage that the plan keeps alive
   std::size_t images = 0;    ///< as bits
@@ -24,7 +25,7 @@ struct MemoryEstimate {
   Index batch = 0;           ///< images at a time
   Device device = Device::cpu;
 
-  /// The most that network, readers and planner take at one time.
+  /// The most that given layers, readers and planner take at one time.
   std::size_t before_running() const;
   std::size_t host_peak() const;
 };

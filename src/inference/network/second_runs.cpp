@@ -14,6 +14,7 @@ void Inference::Steps::check_second_runs(const EngineChoice& choice) {
     const EngineChoice by = choose(dead_);
     check_run(*by.variant, dead_, images_.facts(), options(by.precision, dead_, images_.mine().bytes()));
     dead_order_ = order_for(*by.variant, by.precision, dead_, images_.facts());
+    if (stream_) network_.reset();  // which verification streams
   }
   if (below_fp32(choice.precision))
     check_run(*choice.variant, plan_, images_.facts(), options(Precision::fp32, plan_, images_.mine().bytes()));

@@ -40,9 +40,16 @@ class Inference::Steps : public InferenceSteps<InferenceSpec, Report> {
   /// count.
   void read_images(Index neurons, std::optional<ImageSet> given = {});
 
-  /// The network is needed in memory only where there is no stored plan to run, or something else has to be run too.
   /// Images are read before the plan is made, while the device starts.
   void read();
+
+  /// Reads the network as a whole, or opens it to be streamed, or both; nothing where a stored plan is all that is
+  /// needed.
+  void read_network(std::size_t budget);
+  void read_whole_network(std::size_t budget);
+
+  /// Whether the stream, which could be in memory, suffices for all that the network is needed for.
+  bool streams_all() const;
 
   /// Notes of the report on the files that were read.
   void note(const std::vector<std::string>& notes);
@@ -58,6 +65,8 @@ class Inference::Steps : public InferenceSteps<InferenceSpec, Report> {
   Plan plan_given(const Passes& passes) const;
 
   void make();
+  /// Of the stream; or else the network is in memory.
+  void plan_as_read();
 
   bool needs_network() const;
 
@@ -136,7 +145,7 @@ class Inference::Steps : public InferenceSteps<InferenceSpec, Report> {
   Truth truth_;
   SomeImages input_images_;  ///< of several ranks, if any are to be recomputed
   std::optional<Network> network_;
-  std::optional<GivenStream> stream_;  ///< in place of `network_`, where that does not fit into memory
+  std::optional<GivenStream> stream_;  ///< the same network, where `network_` does not fit or is not kept
   Plan dead_;                          ///< with `compare`: the plan of the second run
   RunOrder dead_order_;
   std::vector<std::string> reader_notes_;

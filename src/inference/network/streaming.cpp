@@ -3,18 +3,24 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <limits>
 #include <utility>
+#include <vector>
 
 #include "cluster/exchange.hpp"
 #include "cluster/fields.hpp"
 #include "cluster/shared_plan.hpp"
 #include "cluster/together.hpp"
 #include "core/text/amounts.hpp"
+#include "core/threads/parallel_rows.hpp"
 #include "data/generate.hpp"
 #include "data/official/problems.hpp"
 #include "engines/devices.hpp"
 #include "inference/run/load.hpp"
 #include "io/networks/directory/layer_names.hpp"
+#include "io/packed/digests.hpp"
 #include "io/packed/read_write.hpp"
 #include "io/packed/stored_plan.hpp"
 #include "plan/stream.hpp"
@@ -22,18 +28,46 @@
 
 namespace spdnn {
 
+/// Layers whose digests are computed when they are read for the first time.
+class DigestedLayers final : public LayerStream {
+ public:
+  explicit DigestedLayers(std::shared_ptr<const LayerStream> given)
+      : LayerStream(given->shapes()), given_(std::move(given)), digests_(shapes().size()) {}
+
+  Layer read(Index k) const override { return std::move(read_some(k, 1).front()); }
+  std::vector<Layer> read_some(Index first, Index count) const override {
+    std::vector<Layer> layers = given_->read_some(first, count);
+    for_layers(count, [&](std::size_t i) {
+      std::atomic<std::uint64_t>& digest = digests_[first + i];
+      if (digest == 0) digest = layer_digest(layers[i]);
+    });
+    return layers;
+  }
+  std::uint64_t bytes_read() const override { return given_->bytes_read(); }
+
+  /// network_digest(), once all layers were read.
+  std::uint64_t digest(BiasRule rule, const std::optional<double>& cap) const {
+    return network_digest(rule, cap, {digests_.begin(), digests_.end()});
+  }
+
+ private:
+  std::shared_ptr<const LayerStream> given_;
+  mutable std::vector<std::atomic<std::uint64_t>> digests_;
+};
+
 namespace {
 
-constexpr std::size_t kMostBufferBytes = std::size_t{1} << 30U;
+void digest_layers(GivenStream& given) {
+  if (given.network.digest != 0) return;
+  given.digested = std::make_shared<const DigestedLayers>(given.network.layers);
+  given.network.layers = given.digested;
+}
 
-bool fits(std::size_t bytes, std::size_t budget) { return bytes <= budget / 4 * 3; }
+std::size_t most_in_memory(std::size_t budget) { return budget / 4 * 3; }
+
+bool fits(std::size_t bytes, std::size_t budget) { return bytes <= most_in_memory(budget); }
 
 std::size_t less(std::size_t bytes, std::size_t taken) { return bytes - std::min(bytes, taken); }
-
-bool has_official_layers(const NetworkStream& network) {
-  const auto known = official_network_digest(network.inputs(), network.depth());
-  return known && *known == network.digest;
-}
 
 /// Layers of text files with the bias that they do not bring.
 class LayersWithBias final : public LayerStream {
@@ -63,17 +97,21 @@ class LayersWithBias final : public LayerStream {
                                 spec.path, bytes_text(bytes), bytes_text(room)));
 }
 
-/// A quarter of the budget for the layers in memory, up to a gibibyte for each process, and half of the rest for a
+/// A quarter of the budget for the layers in memory, up to kStreamedBytes for each process, and half of the rest for a
 /// plan, which the processes have together.
-StreamRoom room_in(const NetworkStream& network, std::size_t budget, std::size_t sharers) {
+StreamRoom room_in(const GivenStream& given, std::size_t budget, std::size_t sharers) {
+  const NetworkStream& network = given.network;
   const std::size_t largest = std::max<std::size_t>(1, network.layers->largest_layer_bytes());
+  const auto layers_in = [&](std::size_t bytes) {
+    return static_cast<Index>(std::clamp<std::size_t>(bytes / largest, 2, std::max<Index>(2, network.depth())));
+  };
+  if (given.fits) return {layers_in(kStreamedBytes), std::numeric_limits<std::size_t>::max()};
   if (2 * largest > budget / sharers)
     throw DeviceError(
         "host_memory",
         fmt::format("two layers, the minimum in memory at a time, take {}, but only {} are left beside the images",
                     bytes_text(2 * largest), bytes_text(budget / sharers)));
-  const std::size_t layers = std::min(budget / sharers / 4, kMostBufferBytes) / largest;
-  const auto at_once = static_cast<Index>(std::clamp<std::size_t>(layers, 2, std::max<Index>(2, network.depth())));
+  const Index at_once = layers_in(std::min(budget / sharers / 4, kStreamedBytes));
   return {at_once, less(budget, sharers * at_once * largest) / 2};
 }
 
@@ -81,6 +119,45 @@ StreamRoom room_in(const NetworkStream& network, std::size_t budget, std::size_t
 NetworkStream open_stream(const NetworkSpec& spec) {
   return spec.path.empty() ? stream_official_network(spec.neurons.front(), *spec.layers)
                            : open_packed_network(spec.path, request_for(spec, {}));
+}
+
+/// The packed or official network of the specification, if it takes more than `bytes` in memory.
+std::optional<GivenStream> stream_if_larger(const NetworkSpec& spec, std::size_t bytes) {
+  if (!spec.path.empty() && !is_packed_file(spec.path)) return std::nullopt;
+  GivenStream given;
+  if (spec.path.empty()) {
+    if (spec.neurons.size() != 1 || !spec.layers || spec.bias || spec.bias_rule || spec.cap) return std::nullopt;
+    if (official_network_bytes(spec.neurons.front(), *spec.layers) <= bytes) return std::nullopt;
+  }
+  given.network = open_stream(spec);
+  if (given.network.bytes() <= bytes) return std::nullopt;
+  if (!spec.path.empty()) {
+    NetworkFile parameters{{}, true, true};
+    fill_in_parameters(spec, parameters);
+    digest_layers(given);
+  }
+  return given;
+}
+
+std::optional<LayerFilesStream> open_text(const NetworkSpec& spec) {
+  return spec.path.empty() ? std::nullopt : open_layer_files(spec.path, request_for(spec, {}));
+}
+
+/// The directory of TSV layers of the specification, if the network takes more than `bytes` in memory by their sizes.
+std::optional<GivenStream> stream_text_if_larger(const NetworkSpec& spec, std::optional<LayerFilesStream> files,
+                                                 std::size_t bytes) {
+  if (!files) return std::nullopt;
+  GivenStream text{{files->layers}, {}, true, false, std::move(files->notes)};
+  if (text.network.bytes() <= bytes) return std::nullopt;
+  NetworkFile parameters{{}, true, false};
+  if (files->has_bias)
+    fill_in_parameters(spec, parameters);
+  else
+    text.network.layers = std::make_shared<const LayersWithBias>(files->layers, spec);
+  text.network.bias_rule = spec.bias_rule.value_or(parameters.network.bias_rule);
+  text.network.cap = spec.cap ? spec.cap->value : parameters.network.cap;
+  digest_layers(text);
+  return text;
 }
 
 /// The digest of the opened network; if only its first layers are wanted, which have none, that of the file.
@@ -119,24 +196,33 @@ std::shared_ptr<const StreamedLayers> open_shared(const NetworkSpec& spec, Share
 
 std::size_t host_budget(std::size_t asked) { return memory_budget(Device::cpu, {.host_memory = asked}); }
 
+bool GivenStream::is_official() const {
+  const auto known = official_network_digest(network.inputs(), network.depth());
+  return known && *known == (digested ? digested->digest(network.bias_rule, network.cap) : network.digest);
+}
+
 std::optional<GivenStream> stream_if_too_large(const NetworkSpec& spec, std::size_t budget) {
-  if (!spec.path.empty() && !is_packed_file(spec.path)) return std::nullopt;
-  GivenStream given;
-  if (spec.path.empty()) {
-    if (spec.neurons.size() != 1 || !spec.layers || spec.bias || spec.bias_rule || spec.cap) return std::nullopt;
-    if (fits(official_network_bytes(spec.neurons.front(), *spec.layers), budget)) return std::nullopt;
-  }
-  given.network = open_stream(spec);
-  if (fits(given.network.bytes(), budget)) return std::nullopt;
-  NetworkFile parameters{{}, true, true};
-  if (!spec.path.empty()) fill_in_parameters(spec, parameters);
-  given.official = has_official_layers(given.network);
+  return stream_if_larger(spec, most_in_memory(budget));
+}
+
+std::optional<GivenStream> stream_text_if_too_large(const NetworkSpec& spec, std::size_t budget) {
+  return stream_text_if_larger(spec, open_text(spec), most_in_memory(budget));
+}
+
+std::optional<GivenStream> stream_to_save_memory(const NetworkSpec& spec, bool once, std::size_t most) {
+  std::optional<GivenStream> given = stream_if_larger(spec, most);
+  if (!given && once && !spec.allow_missing_newline)
+    if (auto files = open_text(spec); files && !files->compressed)
+      given = stream_text_if_larger(spec, std::move(files), most);
+  if (given) given->fits = true;
   return given;
 }
 
-Plan plan_stream(const NetworkStream& network, const Passes& passes, std::size_t budget, int sharers,
+bool may_plan_while_reading(const Passes& passes) { return (passes.twins || passes.unused) && !passes.merge; }
+
+Plan plan_stream(const GivenStream& given, const Passes& passes, std::size_t budget, int sharers,
                  const ProgressCallback& progress) {
-  return make_plan(network, passes, room_in(network, budget, static_cast<std::size_t>(sharers)), progress);
+  return make_plan(given.network, passes, room_in(given, budget, static_cast<std::size_t>(sharers)), progress);
 }
 
 Plan share_plan(Communicator& ranks, Plan plan, const NetworkSpec& spec) {
@@ -151,24 +237,8 @@ Plan share_plan(Communicator& ranks, Plan plan, const NetworkSpec& spec) {
   return plan;
 }
 
-std::optional<TextToStream> stream_text_if_too_large(const NetworkSpec& spec, std::size_t budget) {
-  if (spec.path.empty()) return std::nullopt;
-  auto files = open_layer_files(spec.path, request_for(spec, {}));
-  if (!files) return std::nullopt;
-  TextToStream text{{files->layers}, std::move(files->notes)};
-  if (fits(text.network.bytes(), budget)) return std::nullopt;
-  NetworkFile parameters{{}, true, false};
-  if (files->has_bias)
-    fill_in_parameters(spec, parameters);
-  else
-    text.network.layers = std::make_shared<const LayersWithBias>(files->layers, spec);
-  text.network.bias_rule = spec.bias_rule.value_or(parameters.network.bias_rule);
-  text.network.cap = spec.cap ? spec.cap->value : parameters.network.cap;
-  return text;
-}
-
 void require_room_for_text(const NetworkSpec& spec, std::size_t budget) {
-  const auto files = spec.path.empty() ? std::nullopt : open_layer_files(spec.path, request_for(spec, {}));
+  const auto files = open_text(spec);
   if (!files) return;
   constexpr std::size_t kDoubt = 4;  // for long lines, values of one byte, and compression
   const std::size_t bytes = NetworkStream{files->layers}.bytes();

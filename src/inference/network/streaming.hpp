@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,10 +15,19 @@
 
 namespace spdnn {
 
+class DigestedLayers;
+
 /// A network that is streamed.
 struct GivenStream {
   NetworkStream network;
-  bool official = false;  ///< the official network of its size, by construction or by the digest in its file
+  std::shared_ptr<const DigestedLayers> digested{};  ///< its layers, where their digest is not known beforehand
+  bool text = false;                                 ///< a directory of TSV layers
+  bool fits = false;                                 ///< it would fit into memory, so that any plan of it does
+  std::vector<std::string> notes{};                  ///< of the reader
+
+  /// Whether it is the official network of its size, by construction, or by the digest in its file or of its layers,
+  /// all of which must have been read then.
+  bool is_official() const;
 };
 
 /// The bytes of host memory that network, plan, images and engine may take together: `asked`, or nine tenths of the
@@ -28,22 +38,28 @@ std::size_t host_budget(std::size_t asked);
 /// one that can be streamed: packed, or the official one made here. UsageError and DataError as load_network().
 std::optional<GivenStream> stream_if_too_large(const NetworkSpec& spec, std::size_t budget);
 
+/// The same of a directory of TSV layers, by the sizes of its files. Fills in bias, rule and cap as load_network()
+/// does.
+std::optional<GivenStream> stream_text_if_too_large(const NetworkSpec& spec, std::size_t budget);
+
+/// The bytes of layers that a process has in memory at a time when it streams a network, unless two layers take more.
+inline constexpr std::size_t kStreamedBytes = std::size_t{64} << 20U;
+
+/// The specified network, to be streamed although it fits into memory, where it takes more than `most` bytes there and
+/// is read no more slowly so. If it is streamed only `once`, it may be a directory of TSV layers.
+std::optional<GivenStream> stream_to_save_memory(const NetworkSpec& spec, bool once, std::size_t most = kStreamedBytes);
+
+/// Whether these passes leave fewer layers in memory than the network has, and none of them needs all of it together.
+bool may_plan_while_reading(const Passes& passes);
+
 /// The plan of a streamed network for `sharers` processes that share `budget` bytes; each has its own layers in memory.
 /// DeviceError if two layers per process do not fit.
-Plan plan_stream(const NetworkStream& network, const Passes& passes, std::size_t budget, int sharers,
+Plan plan_stream(const GivenStream& given, const Passes& passes, std::size_t budget, int sharers,
                  const ProgressCallback& progress);
 
 /// share_plan() of a plan whose layers may be streamed: each rank opens the specified network then, and
 /// reads its layers when it needs them. DataError where a rank finds another network there than the root.
 Plan share_plan(Communicator& ranks, Plan plan, const NetworkSpec& spec);
-
-/// A directory of TSV layers to be converted layer by layer, if the sizes of its files suggest that the network takes
-/// more than three quarters of the budget. Fills in bias, rule and cap as load_network() does.
-struct TextToStream {
-  NetworkStream network;
-  std::vector<std::string> notes{};  ///< of the reader
-};
-std::optional<TextToStream> stream_text_if_too_large(const NetworkSpec& spec, std::size_t budget);
 
 /// DeviceError if a network that cannot be streamed takes more memory than its budget: before text is read, if the
 /// sizes of its files leave no doubt, and once the network is in memory, if `asked` is the limit.

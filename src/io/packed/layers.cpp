@@ -72,14 +72,15 @@ PackedLayers::PackedLayers(std::unique_ptr<const PackedFile> file, LayerReader::
   check_sections(*file_, chain_);
 }
 
-Layer PackedLayers::read(Index k) const {
+std::vector<Layer> PackedLayers::read_some(Index first, Index count) const {
   return with_memory_for(file_->name(), "cannot read", [&] {
     const std::lock_guard lock(one_at_a_time_);
     reader_.begin_again();
-    Layer layer = reader_.layer(chain_, k);
+    std::vector<Layer> layers;
+    for (Index k = first; k < first + count; ++k) layers.push_back(reader_.layer(chain_, k));
     reader_.run({});
-    bytes_read_ += bytes_in_file(chain_.layer_records[k]);
-    return layer;
+    for (Index k = first; k < first + count; ++k) bytes_read_ += bytes_in_file(chain_.layer_records[k]);
+    return layers;
   });
 }
 

@@ -3,6 +3,8 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <utility>
+#include <vector>
 
 #include "core/types/layer_stream.hpp"
 #include "io/packed/file.hpp"
@@ -18,7 +20,8 @@ class PackedLayers final : public LayerStream {
   /// `chain` has the records of the layers, from network_records().
   PackedLayers(std::unique_ptr<const PackedFile> file, LayerReader::Chain chain);
 
-  Layer read(Index k) const override;
+  Layer read(Index k) const override { return std::move(read_some(k, 1).front()); }
+  std::vector<Layer> read_some(Index first, Index count) const override;
   std::uint64_t bytes_read() const override { return bytes_read_; }
 
  private:

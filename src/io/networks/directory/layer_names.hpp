@@ -44,7 +44,8 @@ struct LayerFilesStream {
   /// The number of edges is unknown before reading; shapes have estimates from the file sizes. A DataError reports that
   /// the network was replaced meanwhile.
   std::shared_ptr<const LayerStream> layers;
-  bool has_bias = false;  ///< there are bias files
+  bool has_bias = false;    ///< there are bias files
+  bool compressed = false;  ///< layers are, which takes one processor for each file
   FileNotes notes{};
 };
 /// Empty if the path is no directory, or has layers in another format. DataError as read_layer_files().

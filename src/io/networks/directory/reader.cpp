@@ -268,6 +268,7 @@ std::optional<LayerFilesStream> open_layer_files(const Path& path, const Network
   LayerFilesStream stream;
   for (const Path& file : found.paths) {
     if (form_of(file) == Form::matrix_market) return std::nullopt;
+    stream.compressed = stream.compressed || file.extension() == ".gz";
     std::error_code gone;
     if (file_size(file, gone) == 0)
       stream.notes.push_back(file.string() + ": the file is empty: a layer without edges");

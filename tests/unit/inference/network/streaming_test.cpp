@@ -187,17 +187,92 @@ TEST(StreamedPlans, AreReducedAsThoseInMemory) {
     for (const char* passes : {"all", "twins", "unused", "twins,dead", "twins,unused,saturated"}) {
       SCOPED_TRACE(c.name + " " + passes);
       const Plan expected = make_plan(c.network, parse_passes(passes));
-      const Plan found =
-          make_plan(testing::stream_of(c.network), parse_passes(passes), {.at_once = 2, .plan_bytes = 1U << 30U});
-      ASSERT_FALSE(found.streamed);
-      expect_same_certificates(found, expected);
-      ASSERT_EQ(found.layers.size(), expected.layers.size());
-      for (std::size_t k = 0; k < found.layers.size(); ++k) {
-        expect_same_layer(found.layers[k], expected.layers[k]);
-        EXPECT_TRUE(same_plans(found.expansion[k], expected.expansion[k]));
+      for (const Index at_once : {2U, 7U, 100U}) {
+        const Plan found = make_plan(testing::stream_of(c.network), parse_passes(passes),
+                                     {.at_once = at_once, .plan_bytes = 1U << 30U});
+        ASSERT_FALSE(found.streamed);
+        expect_same_certificates(found, expected);
+        ASSERT_EQ(found.layers.size(), expected.layers.size());
+        for (std::size_t k = 0; k < found.layers.size(); ++k) {
+          expect_same_layer(found.layers[k], expected.layers[k]);
+          EXPECT_TRUE(same_plans(found.expansion[k], expected.expansion[k]));
+        }
       }
     }
   }
+}
+
+TEST(StreamedPlans, AreMadeWithFewLayersInMemoryEachReadOnce) {
+  const Network network = generate_official_network(1024, 40);  // no layer stays as it is
+  for (const Index at_once : {2U, 9U}) {
+    const NetworkStream stream = testing::stream_of(network);
+    make_plan(stream, parse_passes("all"), {.at_once = at_once, .plan_bytes = 1U << 30U});
+    const auto& layers = dynamic_cast<const CopiedLayers&>(*stream.layers);
+    EXPECT_LE(layers.most_at_once(), static_cast<int>(at_once));
+    EXPECT_EQ(layers.bytes_read(), 40U);
+  }
+}
+
+TEST(StreamedPlans, ALayerThatCannotBeReadIsAnError) {
+  for (const Index broken : {0U, 3U, 9U})
+    EXPECT_THROW(make_plan(testing::stream_of(testing::deep_network(10), broken), parse_passes("all"),
+                           {.at_once = 4, .plan_bytes = 1U << 30U}),
+                 DataError);
+}
+
+NetworkSpec network_at(const Path& path, std::optional<Index> layers = {}) {
+  NetworkSpec spec;
+  spec.path = path.string();
+  spec.layers = layers;
+  return spec;
+}
+
+TEST(StreamsToSaveMemory, KnowOfficialNetworksInAnyForm) {
+  const TemporaryDirectory directory;
+  const Network network = generate_official_network(1024, 130);
+  write_network(directory / "n.spdnn", Form::packed, network);
+  write_network(directory / "text", Form::tsv, network);
+  const auto official = [](const NetworkSpec& spec) {
+    const auto given = stream_to_save_memory(spec, true, 1000);
+    EXPECT_EQ(plan_stream(*given, parse_passes("all"), 1U << 30U, 1, {}).expansion.back().size(), 1024U);
+    return given->is_official();
+  };
+  for (const char* name : {"n.spdnn", "text"}) {
+    EXPECT_TRUE(official(network_at(directory / name, 120))) << name;
+    EXPECT_FALSE(official(network_at(directory / name, 121))) << name;
+    EXPECT_FALSE(official(network_at(directory / name))) << name;
+  }
+  NetworkSpec spec = network_at(directory / "text", 120);
+  spec.bias = -0.25;
+  EXPECT_FALSE(official(spec)) << "another bias";
+  for (const Index layers : {119U, 120U}) {
+    NetworkSpec made;
+    made.neurons = {1024};
+    made.layers = layers;
+    EXPECT_EQ(official(made), layers == 120);
+  }
+}
+
+TEST(StreamsToSaveMemory, AreNotOpenedWhereReadingAtOnceIsBetter) {
+  const TemporaryDirectory directory;
+  const Network network = generate_official_network(1024, 8);
+  write_network(directory / "n.spdnn", Form::packed, network);
+  write_network(directory / "text", Form::tsv, network);
+  write_network(directory / "gz", Form::tsv_gz, network);
+  write_network(directory / "mtx", Form::matrix_market, network);
+  const auto opened = [&](const char* name, bool once, std::size_t most, bool cut = false) {
+    NetworkSpec spec = network_at(directory / name);
+    spec.allow_missing_newline = cut;
+    return stream_to_save_memory(spec, once, most).has_value();
+  };
+  EXPECT_TRUE(opened("n.spdnn", false, 1000));
+  EXPECT_FALSE(opened("n.spdnn", false, 10000000));
+  EXPECT_TRUE(opened("text", true, 1000));
+  EXPECT_FALSE(opened("text", true, 10000000));
+  EXPECT_FALSE(opened("text", false, 1000)) << "parsed twice";
+  EXPECT_FALSE(opened("text", true, 1000, true)) << "missing newlines would not be noted";
+  EXPECT_FALSE(opened("gz", true, 1000));
+  EXPECT_FALSE(opened("mtx", true, 1000));
 }
 
 TEST(StreamedPlans, PassesStandAsideWhereTheirLayersDoNotFit) {
@@ -226,7 +301,9 @@ TEST(StreamedPlans, SeveralProcessesHaveTogetherWhatOneMayHave) {
   const Network network = testing::deep_network(400);
   const NetworkStream stream = testing::stream_of(network);
   const std::size_t layer = stream.layers->largest_layer_bytes();
-  const auto at_once = [&](int sharers) { return plan_stream(stream, {}, 240 * layer, sharers, {}).streamed->at_once; };
+  const auto at_once = [&](int sharers) {
+    return plan_stream({stream}, {}, 240 * layer, sharers, {}).streamed->at_once;
+  };
   EXPECT_EQ(at_once(1), 60U);  // a quarter of the budget
   EXPECT_EQ(at_once(3), 20U);
   EXPECT_EQ(at_once(10), 6U);
