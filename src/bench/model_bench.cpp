@@ -6,9 +6,7 @@
 #include <chrono>
 #include <cmath>
 #include <filesystem>
-#include <fstream>
 #include <numeric>
-#include <thread>
 
 #include "bench/onnxruntime.hpp"
 #include "bench/run_folder.hpp"
@@ -23,13 +21,6 @@
 namespace spdnn::bench {
 
 namespace {
-
-/// 0 if the system does not say.
-double machine_load() {
-  double one_minute = 0;
-  std::ifstream("/proc/loadavg") >> one_minute;
-  return one_minute / std::max(1U, std::thread::hardware_concurrency());
-}
 
 Shape input_shape(const Model& model, Index batch) {
   const Value& input = model.values[model.inputs.front()];

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <fstream>
+#include <thread>
 
 namespace spdnn::bench {
 
@@ -42,6 +44,12 @@ Spread spread_of(std::vector<double> ratios) {
 }
 
 }  // namespace
+
+double machine_load() {
+  double one_minute = 0;
+  std::ifstream("/proc/loadavg") >> one_minute;
+  return one_minute / std::max(1U, std::thread::hardware_concurrency());
+}
 
 double TimedRuns::quantile(double share) const {
   const auto count = static_cast<double>(seconds.size());

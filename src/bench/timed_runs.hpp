@@ -21,6 +21,9 @@ struct TimedRuns {
   nlohmann::ordered_json json(Index images) const;
 };
 
+/// Runnable threads of the machine per processor, as /proc/loadavg has it for the last minute; 0 if it does not say.
+double machine_load();
+
 /// How long to measure.
 struct RunLimits {
   double warm_up = 0.5;         ///< seconds of uncounted runs of each side, at least one run

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "bench/model_bench.hpp"
+#include "cli/bench_limits.hpp"
 #include "cli/commands.hpp"
 #include "cli/infer_model.hpp"
 #include "cli/options.hpp"
@@ -14,7 +15,6 @@
 #include "core/system/exit_code.hpp"
 #include "core/text/json_text.hpp"
 #include "core/text/message.hpp"
-#include "core/threads/parallel.hpp"
 #include "io/models/model_file.hpp"
 #include "report/render/html/html.hpp"
 #include "report/results_document.hpp"
@@ -24,13 +24,6 @@ namespace spdnn::cli {
 
 namespace {
 
-double duration_of(const po::variables_map& values, const char* option) {
-  const std::string text = values[option].as<std::string>();
-  const double seconds = parse_real(option, text);
-  if (seconds < 0) throw UsageError(fmt::format("--{}: {} is negative", option, text));
-  return seconds;
-}
-
 bench::ModelBench bench_of(const po::variables_map& values) {
   bench::ModelBench bench;
   bench.path = values["model"].as<std::string>();
@@ -38,18 +31,11 @@ bench::ModelBench bench_of(const po::variables_map& values) {
   if (variant != "auto") bench.settings.variant = variant;
   if (const auto precision = text_of(values, "precision")) bench.settings.precision = parse_precision(*precision);
   bench.rewrites = parse_rewrites(values["rewrite"].as<std::string>());
-  bench.limits.warm_up = duration_of(values, "warm-up");
-  bench.limits.seconds = duration_of(values, "seconds");
-  if (const auto runs = text_of(values, "runs")) bench.limits.runs = parse_count("runs", *runs);
+  bench.limits = run_limits(values);
   bench.layers = values.count("layers") != 0;
   if (const auto peer = text_of(values, "with"))
     bench.with_onnxruntime = parse_word<bool>("with", *peer, {{"onnxruntime", true}});
   return bench;
-}
-
-std::vector<Index> thread_counts(const po::variables_map& values) {
-  if (const auto text = text_of(values, "threads")) return parse_counts("threads", *text);
-  return {static_cast<Index>(host_threads())};
 }
 
 }  // namespace

@@ -40,11 +40,13 @@ std::vector<CommandForm> help_forms();
 /// The parts of bench, and inspect for a model.
 int bench_layers(const Arguments& arguments);
 int bench_model(const Arguments& arguments);
+int bench_conv(const Arguments& arguments);
 int bench_suite(const Arguments& arguments);
 int bench_scaling(const Arguments& arguments);
 int inspect_model(const Arguments& arguments);
 CommandForm bench_layers_form();
 CommandForm bench_model_form();
+CommandForm bench_conv_form();
 CommandForm bench_suite_form();
 CommandForm bench_scaling_form();
 CommandForm inspect_model_form();

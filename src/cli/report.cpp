@@ -33,13 +33,14 @@ CommandForm report_form() {
       ("baseline", po::value<std::vector<std::string>>()->value_name("NAME"),                                  //
        "show speed-ups over this variant, or compare with the systems in FILE.csv; one of each may be given")  //
       ("table", takes("ID"),
-       "table to write as csv, by its id or its section's; default: submission, layers, models or model-times")  //
-      ("title", takes("TEXT", "spdnn results"), "title of the report")                                           //
+       "table to write as csv, by its id or its section's; default: submission, layers, models, model-times or "
+       "conv-times")                                                    //
+      ("title", takes("TEXT", "spdnn results"), "title of the report")  //
       ("all", "also show results that later builds have replaced");
   return {.name = "report",
           .summary =
               "Makes tables and charts of results. RESULTS are files of JSON lines, written by infer, bench suite, "
-              "bench layers, bench model and bench scaling, or directories with files *.jsonl and *.json.",
+              "bench layers, bench model, bench conv and bench scaling, or directories with files *.jsonl and *.json.",
           .usage = "spdnn report RESULTS... [OPTIONS]",
           .groups = {group},
           .positional = {"RESULTS..."},
@@ -100,7 +101,8 @@ std::string table_of(const po::variables_map& values, const std::string& format)
 std::string default_table(const ResultLines& lines) {
   if (!lines.runs.empty()) return "submission";
   if (!lines.layers.empty()) return "layers";
-  return lines.models.empty() ? "model-times" : "models";
+  if (!lines.models.empty()) return "models";
+  return lines.model_benches.empty() ? "conv-times" : "model-times";
 }
 
 std::string rendered(const Document& document, const std::string& format, const std::string& table) {

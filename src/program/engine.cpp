@@ -3,7 +3,6 @@
 #include "program/engine.hpp"
 
 #include <fmt/format.h>
-#include <omp.h>
 
 #include <algorithm>
 #include <map>
@@ -16,24 +15,13 @@
 #include "program/bound_program.hpp"
 #include "program/compile.hpp"
 #include "program/stored.hpp"
+#include "program/threads.hpp"
 #include "program/within.hpp"
 #include "spdnn/error.hpp"
 
 namespace spdnn::program {
 
 namespace {
-
-/// While it lives, OpenMP takes that many threads for work that this thread begins.
-class Threads {
- public:
-  explicit Threads(int threads) : before_(omp_get_max_threads()) { omp_set_num_threads(threads); }
-  ~Threads() { omp_set_num_threads(before_); }
-  Threads(const Threads&) = delete;
-  Threads& operator=(const Threads&) = delete;
-
- private:
-  int before_;
-};
 
 bool takes_any_batch(const Model& model) {
   const Shape& input = model.values[model.inputs.front()].shape;

@@ -268,6 +268,8 @@ Results evaluate(const ResultLines& lines, bool all) {
   for (const ModelLine& line : lines.models) results.models.emplace_back(line, origins.number_of(line.origin));
   for (const ModelBenchLine& line : lines.model_benches)
     results.model_benches.emplace_back(line, origins.number_of(line.origin));
+  for (const ConvLine& line : lines.convolutions)
+    results.convolutions.emplace_back(line, origins.number_of(line.origin));
   return results;
 }
 

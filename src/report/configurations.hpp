@@ -40,6 +40,7 @@ struct Results {
   std::vector<std::pair<LayerLine, std::size_t>> layers;  ///< with their origins
   std::vector<std::pair<ModelLine, std::size_t>> models;  ///< in the order of the lines, with their origins
   std::vector<std::pair<ModelBenchLine, std::size_t>> model_benches;  ///< likewise
+  std::vector<std::pair<ConvLine, std::size_t>> convolutions;         ///< likewise
   std::size_t run_lines = 0, layer_lines = 0;
   std::size_t superseded = 0;  ///< lines replaced by a later build
 

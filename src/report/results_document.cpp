@@ -61,6 +61,8 @@ std::string lines_text(const Results& results) {
     kinds.push_back(counted(results.models.size(), "run of a model", "runs of models") + " by `spdnn infer --model`");
   if (!results.model_benches.empty())
     kinds.push_back(counted(results.model_benches.size(), "measurement", "measurements") + " of `spdnn bench model`");
+  if (!results.convolutions.empty())
+    kinds.push_back(counted(results.convolutions.size(), "measurement", "measurements") + " of `spdnn bench conv`");
   return fmt::format(
       "{}, made on {} by {}.", fmt::join(kinds, " and "),
       counted(machines_of(results), "kind of machine", "kinds of machine"),
@@ -119,6 +121,7 @@ Document results_document(const ResultLines& lines, const ResultsRequest& reques
   add(sections::layers(results));
   add(sections::models(results));
   add(sections::model_benches(results));
+  add(sections::convolutions(results));
   add(sections::profiles(results));
   add(sections::device_state(results));
   add(sections::set_aside(results));

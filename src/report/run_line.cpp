@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "report/checks.hpp"
+#include "report/conv_line.hpp"
 #include "report/json_fields.hpp"
 #include "report/line_parts.hpp"
 #include "report/model_line.hpp"
@@ -209,8 +210,11 @@ void read_result_lines(const std::string& name, std::string_view text, ResultLin
       lines.models.push_back(model_of(line));
     else if (schema == "spdnn-model-bench-1")
       lines.model_benches.push_back(model_bench_of(line));
+    else if (schema == "spdnn-conv-bench-1")
+      lines.convolutions.push_back(conv_of(line));
     else
-      line.fail({"schema"}, "expected spdnn-run-1, spdnn-layers-1, spdnn-model-1 or spdnn-model-bench-1");
+      line.fail({"schema"},
+                "expected spdnn-run-1, spdnn-layers-1, spdnn-model-1, spdnn-model-bench-1 or spdnn-conv-bench-1");
   }
 }
 

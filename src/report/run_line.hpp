@@ -118,13 +118,35 @@ struct ModelBenchLine {
   LineOrigin origin;
 };
 
+/// oneDNN on the same layer, timed in turns with ours.
+struct ConvPeerLine {
+  std::string kernel, precision{};
+  double median = 0;  ///< seconds
+  Spread ratio;       ///< our time / its time, over the turns
+};
+
+/// The parts of a line of schema spdnn-conv-bench-1 used by reports.
+struct ConvLine {
+  std::string table, layer, kernel;
+  std::uint64_t batch = 0, runs = 0;
+  double sparsity = 0, kept = 0;        ///< asked for; share of the weights that are not zero
+  double multiply_adds = 0, bytes = 0;  ///< with all weights; least traffic
+  double median = 0;                    ///< seconds
+  double load = 0;                      ///< runnable threads of the machine per processor
+  std::vector<ConvPeerLine> with{};     ///< by precision
+  LineOrigin origin;
+};
+
 struct ResultLines {
   std::vector<RunLine> runs;
   std::vector<LayerLine> layers;
   std::vector<ModelLine> models{};
   std::vector<ModelBenchLine> model_benches{};
+  std::vector<ConvLine> convolutions{};
 
-  bool empty() const { return runs.empty() && layers.empty() && models.empty() && model_benches.empty(); }
+  bool empty() const {
+    return runs.empty() && layers.empty() && models.empty() && model_benches.empty() && convolutions.empty();
+  }
 };
 
 /// Adds the JSON lines of a file, called `name` in messages. DataError (`name:line:column: ...`) if a line is not JSON,

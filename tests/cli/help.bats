@@ -4,7 +4,7 @@
 repository=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
 commands=(infer generate convert inspect bench report variants help)
 forms=("generate network" "generate inputs" "generate model" "generate tensors"
-  "bench layers" "bench suite" "bench scaling" "bench model any" "infer --model any" "inspect any.onnx")
+  "bench layers" "bench suite" "bench scaling" "bench model any" "bench conv" "infer --model any" "inspect any.onnx")
 
 setup() {
   cd "$BATS_TEST_TMPDIR" || return 1
@@ -133,7 +133,7 @@ completes() {
   [ "$(completes "" | head -8 | tr '\n' ' ')" = "${commands[*]} " ]
   [ "$(completes --)" = $'--help\n--version' ]
   [ "$(completes inf)" = infer ]
-  [ "$(completes bench "" | tr '\n' ' ')" = "layers model suite scaling " ]
+  [ "$(completes bench "" | tr '\n' ' ')" = "layers model conv suite scaling " ]
   [ "$(completes bench su)" = suite ]
   [ "$(completes bench suite --dry)" = --dry-run ]
   [ "$(completes infer --tru)" = --truth ]

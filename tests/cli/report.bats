@@ -323,7 +323,7 @@ squeezed() { tr -s ' ' <"$1"; }
   refuse "${good%?}" "${#good}: not JSON"
   refuse "" "1: not JSON"
   refuse "[1]" "1: [1], expected an object"
-  refuse "$(jq -c '.schema = "spdnn-run-9"' <<<"$good")" '2: schema is "spdnn-run-9", expected spdnn-run-1, spdnn-layers-1, spdnn-model-1 or spdnn-model-bench-1'
+  refuse "$(jq -c '.schema = "spdnn-run-9"' <<<"$good")" '2: schema is "spdnn-run-9", expected spdnn-run-1, spdnn-layers-1, spdnn-model-1, spdnn-model-bench-1 or spdnn-conv-bench-1'
   refuse "$(jq -c 'del(.schema)' <<<"$good")" "no field schema"
   refuse "$(jq -c 'del(.seconds.infer.median)' <<<"$good")" "seconds.infer is"
   refuse "$(jq -c '.seconds.infer.min = 9' <<<"$good")" "expected min <= median <= max"

@@ -88,6 +88,12 @@ fits() {
   "$SPDNN" report plain.jsonl layers.jsonl >out
 }
 
+@test "lines of bench conv fit the schema" {
+  "$SPDNN" bench conv --table skimcaffe --runs 1 --warm-up 0 --sparsity 0.9 --threads 1 --json conv.jsonl >out
+  fits conv.jsonl
+  [[ "$output" == "4 lines, "* ]]
+}
+
 @test "lines of inspect MODEL fit the schema: with weights and without, of one that would run and of one that infer refuses" {
   make_model
   "$SPDNN" inspect model.safetensors --json toy.json >out
@@ -158,8 +164,11 @@ fits() {
   jq -c '.seconds as $s | .with = {name: "onnxruntime", version: "1.2", host: "node", file: "given", runs: 3, seconds: $s,
     images_per_second: 2, turns: 2, ratio: {min: 0.5, median: 0.75, max: 1},
     outputs: {largest_difference: 0, largest_expected: 1, agree: true}}' bench.jsonl >>run.jsonl
+  "$SPDNN" bench conv --table skimcaffe --runs 1 --warm-up 0 --sparsity 0.9 --threads 1 --json conv.jsonl >out
+  jq -c '{kernel: "k", detail: "d", predicted_seconds: 1, runs: 3, seconds: .seconds, images_per_second: 2,
+    ratio: {min: 0.5, median: 0.75, max: 1}} as $peer | .with = {fp32: $peer, bf16: $peer}' conv.jsonl | tail -1 >>run.jsonl
   fits run.jsonl
-  [[ "$output" == "8 lines, "* ]]
+  [[ "$output" == "9 lines, "* ]]
   # Each field of each line in its turn: taken away, renamed, of another kind, one more beside it.
   run python3 - run.jsonl broken.jsonl <<'END'
 import copy, json, sys

@@ -28,6 +28,8 @@ std::optional<Section> alive(const Results& results);
 std::optional<Section> layers(const Results& results);
 /// Runs of models.
 std::optional<Section> models(const Results& results);
+/// Layers by `bench conv`, beside oneDNN.
+std::optional<Section> convolutions(const Results& results);
 /// Times of models by `bench model`, beside those of another program.
 std::optional<Section> model_benches(const Results& results);
 /// The time of each node of a model, if lines have it.

@@ -1,0 +1,52 @@
+#include "report/conv_line.hpp"
+
+#include "report/line_parts.hpp"
+
+namespace spdnn {
+
+namespace {
+
+double share_at(const JsonFields& line, JsonFields::Path path) {
+  const double number = line.number(path);
+  if (number > 1) line.fail(path, "expected a share from 0 to 1");
+  return number;
+}
+
+double conv_median(const JsonFields& line, std::uint64_t batch) {
+  const double median = line.number({"seconds", "p50"});
+  check_rate(line, "images_per_second", static_cast<double>(batch), median, "images");
+  return median;
+}
+
+ConvPeerLine conv_peer(const JsonFields& with, std::uint64_t batch) {
+  ConvPeerLine peer{
+      .kernel = with.text({"kernel"}), .median = conv_median(with, batch), .ratio = with.spread({"ratio"})};
+  if (peer.ratio.min <= 0) with.fail({"ratio", "min"}, "expected a number above 0");
+  return peer;
+}
+
+}  // namespace
+
+ConvLine conv_of(const JsonFields& line) {
+  ConvLine conv{.table = line.text({"table"}),
+                .layer = line.text({"layer"}),
+                .kernel = line.text({"kernel"}),
+                .batch = line.count({"batch"}),
+                .runs = line.count({"runs"}),
+                .sparsity = share_at(line, {"sparsity"}),
+                .kept = share_at(line, {"kept"}),
+                .multiply_adds = line.number({"multiply_adds"}),
+                .bytes = line.number({"bytes"}),
+                .load = line.number({"load"}),
+                .origin = origin_of(line)};
+  conv.median = conv_median(line, conv.batch);
+  const JsonFields with = line.part("with");
+  for (const char* const precision : {"fp32", "bf16"}) {
+    if (with.at({precision}).is_null()) continue;
+    conv.with.push_back(conv_peer(with.part(precision), conv.batch));
+    conv.with.back().precision = precision;
+  }
+  return conv;
+}
+
+}  // namespace spdnn

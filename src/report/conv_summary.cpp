@@ -1,0 +1,77 @@
+#include "report/conv_summary.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace spdnn {
+
+namespace {
+
+double conv_speed_up(const ConvPeerLine& peer) { return 1 / peer.ratio.median; }
+
+/// Equal for lines by one build on one machine, of one table, batch and precision.
+bool one_table(const ConvLine& a, const ConvLine& b) {
+  return a.table == b.table && a.batch == b.batch && a.origin == b.origin;
+}
+
+/// A share of zeros, and the logarithm of the speed-up.
+using SpeedUpAt = std::pair<double, double>;
+
+ConvBreakEven break_even(const ConvLine& first, const std::string& precision, std::vector<SpeedUpAt> points) {
+  std::sort(points.begin(), points.end());
+  ConvBreakEven found{.first = &first,
+                      .precision = precision,
+                      .least = points.front().first,
+                      .most = points.back().first,
+                      .faster = points.back().second >= 0};
+  // From the end: where it is faster with fewer zeros and slower with more, the latter count.
+  for (std::size_t i = points.size() - 1; i > 0 && !found.zeros && found.faster; --i) {
+    const auto [zeros, lower] = points[i - 1];
+    const auto [more, upper] = points[i];
+    if (lower < 0) found.zeros = zeros + (more - zeros) * -lower / (upper - lower);
+  }
+  return found;
+}
+
+}  // namespace
+
+std::vector<ConvMean> conv_means(const std::vector<ConvLine>& lines) {
+  std::vector<ConvMean> means;
+  for (const ConvLine& line : lines)
+    for (const ConvPeerLine& peer : line.with) {
+      auto mean = std::find_if(means.begin(), means.end(), [&](const ConvMean& one) {
+        return one_table(*one.first, line) && one.first->sparsity == line.sparsity && one.precision == peer.precision;
+      });
+      if (mean == means.end()) mean = means.insert(mean, {&line, peer.precision});
+      mean->speed_up += std::log(conv_speed_up(peer));
+      ++mean->layers;
+    }
+  for (ConvMean& mean : means) mean.speed_up = std::exp(mean.speed_up / static_cast<double>(mean.layers));
+  return means;
+}
+
+std::vector<ConvBreakEven> conv_break_evens(const std::vector<ConvLine>& lines) {
+  struct Layer {
+    const ConvLine* first;
+    std::string precision;
+    std::vector<SpeedUpAt> points;
+  };
+  std::vector<Layer> layers;
+  for (const ConvLine& line : lines)
+    for (const ConvPeerLine& peer : line.with) {
+      auto layer = std::find_if(layers.begin(), layers.end(), [&](const Layer& one) {
+        return one_table(*one.first, line) && one.first->layer == line.layer && one.precision == peer.precision;
+      });
+      if (layer == layers.end()) layer = layers.insert(layer, {&line, peer.precision, {}});
+      layer->points.emplace_back(1 - line.kept, std::log(conv_speed_up(peer)));
+    }
+  std::vector<ConvBreakEven> all;
+  for (const Layer& layer : layers)
+    if (layer.points.size() > 1) all.push_back(break_even(*layer.first, layer.precision, layer.points));
+  return all;
+}
+
+}  // namespace spdnn

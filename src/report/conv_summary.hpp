@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "report/run_line.hpp"
+
+namespace spdnn {
+
+/// How many times as fast as oneDNN the layers of a table are at one sparsity, batch and number of threads, by one
+/// build on one machine.
+struct ConvMean {
+  const ConvLine* first = nullptr;  ///< of the layers
+  std::string precision;            ///< of oneDNN
+  std::size_t layers = 0;
+  double speed_up = 0;  ///< geometric mean
+};
+/// In the order of the lines.
+std::vector<ConvMean> conv_means(const std::vector<ConvLine>& lines);
+
+/// The share of zeros from which on a layer is as fast as oneDNN in a precision, between those that were measured.
+struct ConvBreakEven {
+  const ConvLine* first = nullptr;
+  std::string precision;
+  double least = 0;  ///< share of zeros, measured
+  double most = 0;
+  std::optional<double> zeros{};  ///< empty if it is slower at all of them, or faster at all
+  bool faster = false;            ///< at the most zeros
+};
+/// Of layers with several sparsities.
+std::vector<ConvBreakEven> conv_break_evens(const std::vector<ConvLine>& lines);
+
+}  // namespace spdnn

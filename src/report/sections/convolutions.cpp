@@ -1,0 +1,122 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "report/conv_summary.hpp"
+#include "report/sections/cells.hpp"
+#include "report/sections/sections.hpp"
+#include "report/significant.hpp"
+
+namespace spdnn::sections {
+
+namespace {
+
+std::vector<ConvLine> conv_lines(const Results& results) {
+  std::vector<ConvLine> lines;
+  for (const auto& [line, place] : results.convolutions) lines.push_back(line);
+  return lines;
+}
+
+/// The place of a line's machine and build.
+Cell conv_origin(const ConvLine& line, const Results& results) {
+  const auto found = std::find(results.origins.begin(), results.origins.end(), line.origin);
+  return origin(static_cast<std::size_t>(found - results.origins.begin()));
+}
+
+Column table_column() { return {"table", "", false, "The layers of a paper or a network: spdnn bench conv --help"}; }
+Column precision_column() { return {"oneDNN in", "", false, "Its precision; ours is fp32"}; }
+
+Table conv_means_table(const std::vector<ConvLine>& lines, const Results& results) {
+  Table table{"conv-means",
+              "Geometric means over the layers of a table. Above 1 the sparse kernels are faster than oneDNN.",
+              {table_column(),
+               {"zeros", "%", true, "Among the weights; first and depthwise layers have none"},
+               {"batch", "", true},
+               {"threads", "", true},
+               {"layers", "", true},
+               precision_column(),
+               {"times as fast", "", true, "Geometric mean of the medians over turns"},
+               columns::run_on()},
+              {}};
+  for (const ConvMean& mean : conv_means(lines))
+    table.rows.push_back(
+        {{mean.first->table, percent(mean.first->sparsity), whole(mean.first->batch), whole(mean.first->origin.threads),
+          whole(mean.layers), mean.precision, number(mean.speed_up, 3), conv_origin(*mean.first, results)}});
+  return table;
+}
+
+Cell break_even_cell(const ConvBreakEven& one) {
+  if (one.zeros) return percent(*one.zeros);
+  return one.faster ? Cell("below " + significant(100 * one.least)) : Cell("above " + significant(100 * one.most));
+}
+
+Table conv_break_even_table(const std::vector<ConvLine>& lines, const Results& results) {
+  Table table{"conv-break-even",
+              "Shares of zeros from which on a layer is as fast as oneDNN, interpolated between those that were "
+              "measured.",
+              {table_column(),
+               {"layer"},
+               {"batch", "", true},
+               {"threads", "", true},
+               precision_column(),
+               {"break-even", "% zeros", true},
+               columns::run_on()},
+              {}};
+  for (const ConvBreakEven& one : conv_break_evens(lines))
+    table.rows.push_back(
+        {{one.first->table, one.first->layer, whole(one.first->batch), whole(one.first->origin.threads), one.precision,
+          break_even_cell(one), conv_origin(*one.first, results)}});
+  return table;
+}
+
+Table conv_times_table(const Results& results) {
+  Table table{"conv-times",
+              "Our kernel and oneDNN's in turns, on random weights, each in its own layouts. Rows in which oneDNN is "
+              "faster are marked.",
+              {table_column(),
+               {"layer", "", false, "Channels x height x width, kernel / stride -> filters"},
+               {"zeros", "%", true},
+               {"batch", "", true},
+               {"threads", "", true},
+               {"kernel"},
+               {"time", "ms", true, "Median of the runs"},
+               {"rate", "GFMA/s", true, "Multiply-adds of weights that are not zero / time"},
+               {"traffic", "MB", true, "Least: images, results and weights that are not zero, once"},
+               precision_column(),
+               {"oneDNN", "ms", true, "Median of its runs"},
+               {"times as fast", "", true, "Median over turns of oneDNN's time / ours"},
+               {"load", "", true, "Runnable threads of the machine per processor, before the runs"},
+               {"runs", "", true},
+               columns::run_on()},
+              {}};
+  for (const auto& [line, place] : results.convolutions) {
+    const auto row = [&, &line = line, place = place](const ConvPeerLine* peer) {
+      return Row{{line.table, line.layer, percent(1 - line.kept), whole(line.batch), whole(line.origin.threads),
+                  line.kernel, milliseconds(line.median), number(line.multiply_adds * line.kept / line.median / 1e9, 3),
+                  number(line.bytes / 1e6, 3), peer == nullptr ? Cell() : Cell(peer->precision),
+                  peer == nullptr ? Cell() : milliseconds(peer->median),
+                  peer == nullptr ? Cell() : number(1 / peer->ratio.median, 3), number(line.load, 3), whole(line.runs),
+                  origin(place)},
+                 peer != nullptr && peer->ratio.median > 1};
+    };
+    if (line.with.empty()) table.rows.push_back(row(nullptr));
+    for (const ConvPeerLine& peer : line.with) table.rows.push_back(row(&peer));
+  }
+  return table;
+}
+
+}  // namespace
+
+std::optional<Section> convolutions(const Results& results) {
+  if (results.convolutions.empty()) return std::nullopt;
+  const std::vector<ConvLine> lines = conv_lines(results);
+  Section section{"convolutions", "Convolutions", {}};
+  Table means = conv_means_table(lines, results);
+  Table break_evens = conv_break_even_table(lines, results);
+  for (Table* const table : {&means, &break_evens})
+    if (!table->rows.empty()) section.blocks.emplace_back(std::move(*table));
+  section.blocks.emplace_back(conv_times_table(results));
+  return section;
+}
+
+}  // namespace spdnn::sections

@@ -1,0 +1,52 @@
+#!/usr/bin/env bats
+# `spdnn bench conv`: which layers it times, and how it shows them. No test judges how fast anything is.
+
+setup() {
+  cd "$BATS_TEST_TMPDIR" || return 1
+}
+
+# bench OPTIONS...: one run of each side.
+bench() { "$SPDNN" bench conv --runs 1 --warm-up 0 --threads 1 "$@"; }
+
+@test "a line for each layer, share of zeros and batch" {
+  bench --table skimcaffe --sparsity 0.5,0.9 --batch 1,2 --json lines.jsonl >table
+  [ "$(jq -c '[.batch, .sparsity]' lines.jsonl | sort | uniq -c | tr -s ' ' | tr '\n' ';')" = " 4 [1,0.5]; 4 [1,0.9]; 4 [2,0.5]; 4 [2,0.9];" ]
+  grep -q '^96x27x27 5x5 -> 256 in 2 groups  *50.0%  *1  *1  *sparse_conv' table
+  jq -es 'all(.kept - (1 - .sparsity) | . > -0.01 and . < 0.01)' lines.jsonl
+  jq -es '.[0].multiply_adds == 256 * 48 * 25 * 27 * 27 and .[2].batch == 1' lines.jsonl
+  jq -es 'all(.batch / .seconds.p50 / .images_per_second | . > 0.999 and . < 1.001)' lines.jsonl
+}
+
+@test "first and depthwise layers are timed once, with all weights" {
+  bench --table mobilenet --sparsity 0.8,0.9 --json lines.jsonl >table
+  [ "$(jq -s 'map(select(.sparsity == 0)) | length' lines.jsonl)" -eq 10 ]
+  [ "$(jq -s 'map(select(.kernel == "depthwise")) | length' lines.jsonl)" -eq 9 ]
+  jq -es 'map(select(.sparsity == 0)) | all(.kept == 1)' lines.jsonl
+  [ "$(jq -s length lines.jsonl)" -eq 28 ]
+}
+
+@test "a report has means, break-even shares and times, and marks where oneDNN is faster" {
+  peer='{kernel: "k", detail: "d", runs: 3, seconds: .seconds, images_per_second: .images_per_second}'
+  bench --table skimcaffe --sparsity 0.5,0.9 --json lines.jsonl >table
+  # Twice and half as slow at 50 %, twice and eight times as fast at 90 %.
+  jq -c "$peer as \$p | (if .sparsity == 0.5 then 2 elif (.layer | startswith(\"96\")) then 0.5 else 0.125 end) as \$ratio
+    | .with = {bf16: null, fp32: (\$p + {ratio: {min: \$ratio, median: \$ratio, max: \$ratio}})}" lines.jsonl >with.jsonl
+  "$SPDNN" report with.jsonl --format csv --table conv-means >means.csv
+  [ "$(awk -F, 'NR > 1 { print $2, $5, $6, $7 }' means.csv | tr '\n' ';')" = "50.0 4 fp32 0.500;90.0 4 fp32 5.66;" ]
+  "$SPDNN" report with.jsonl --format csv --table conv-break-even >even.csv
+  awk -F, '$2 ~ /^96x27/ { exit !($6 > 69.9 && $6 < 70.1) }' even.csv
+  awk -F, '$2 ~ /^256x13/ { exit !($6 > 59.9 && $6 < 60.1) }' even.csv
+  "$SPDNN" report with.jsonl --format md | grep -q 'Convolutions'
+}
+
+@test "an unknown table, a share that is none and a missing table are refused" {
+  run bench --table vgg17
+  [ "$status" -eq 2 ]
+  [[ "$output" == *"'vgg17' is not one of escoin, pietron, sparsert, skimcaffe, vgg16, resnet50, mobilenet"* ]]
+  run bench --table vgg16 --sparsity 0.9,1
+  [ "$status" -eq 2 ]
+  [[ "$output" == *"--sparsity: 1 is outside [0, 1)"* ]]
+  run bench
+  [ "$status" -eq 2 ]
+  [[ "$output" == *"--table is missing"* ]]
+}

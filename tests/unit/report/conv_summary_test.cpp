@@ -1,0 +1,45 @@
+#include "report/conv_summary.hpp"
+
+#include <gtest/gtest.h>
+
+namespace spdnn {
+namespace {
+
+ConvLine conv_line(const char* layer, double zeros, double speed_up, std::uint64_t batch = 1) {
+  ConvLine line{
+      .table = "t", .layer = layer, .kernel = "k", .batch = batch, .sparsity = zeros, .kept = 1 - zeros, .origin = {}};
+  line.with.push_back({"onednn", "fp32", 1, {1 / speed_up, 1 / speed_up, 1 / speed_up, 0}});
+  return line;
+}
+
+TEST(ConvSummary, MeansAreGeometricOverLayersOfOneSetting) {
+  const std::vector<ConvLine> lines{conv_line("a", 0.9, 2), conv_line("b", 0.9, 8), conv_line("a", 0.5, 3),
+                                    conv_line("a", 0.9, 7, 2)};
+  const std::vector<ConvMean> means = conv_means(lines);
+  ASSERT_EQ(means.size(), 3U);
+  EXPECT_EQ(means[0].layers, 2U);
+  EXPECT_DOUBLE_EQ(means[0].speed_up, 4);
+  EXPECT_DOUBLE_EQ(means[1].speed_up, 3);
+  EXPECT_DOUBLE_EQ(means[2].speed_up, 7);
+}
+
+TEST(ConvSummary, BreakEvenLiesWhereTheLogarithmOfTheSpeedUpIsZero) {
+  const auto of = [](std::vector<ConvLine> lines) { return conv_break_evens(lines).at(0); };
+  const ConvBreakEven between = of({conv_line("a", 0.9, 8), conv_line("a", 0.5, 0.5)});
+  EXPECT_NEAR(between.zeros.value(), 0.6, 1e-12);
+  const ConvBreakEven faster = of({conv_line("a", 0.5, 1.5), conv_line("a", 0.9, 2)});
+  EXPECT_FALSE(faster.zeros);
+  EXPECT_TRUE(faster.faster);
+  EXPECT_EQ(faster.least, 0.5);
+  const ConvBreakEven slower = of({conv_line("a", 0.5, 0.5), conv_line("a", 0.9, 0.9)});
+  EXPECT_FALSE(slower.zeros);
+  EXPECT_FALSE(slower.faster);
+  // Where it loses again with more zeros, the last change counts.
+  const ConvBreakEven twice =
+      of({conv_line("a", 0.5, 2), conv_line("a", 0.6, 0.5), conv_line("a", 0.7, 0.5), conv_line("a", 0.8, 2)});
+  EXPECT_NEAR(twice.zeros.value(), 0.75, 1e-12);
+  EXPECT_TRUE(conv_break_evens({conv_line("a", 0.5, 2), conv_line("b", 0.6, 2)}).empty());
+}
+
+}  // namespace
+}  // namespace spdnn
