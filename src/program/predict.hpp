@@ -13,6 +13,8 @@ inline constexpr double kBytesPerSecond = 3e10;         ///< of one thread, in i
 
 /// The fraction of the peak that a vendor's dense kernels reach.
 inline constexpr double kDenseEfficiency = 0.9;
+/// The same of depthwise convolutions, which multiply what they read a few times only.
+inline constexpr double kDepthwiseEfficiency = 0.45;
 
 /// One pass over that many bytes, read and written.
 inline double pass_seconds(std::size_t bytes, int threads) {

@@ -58,12 +58,11 @@ void copy(const Copy& task) {
     copy_phases(task);
 }
 
-/// Stores the first columns of a row of the output. Of fewer than a register has, numbers behind them are overwritten
-/// where those belong to later rows; storing some lanes alone takes many times as long.
-inline void leave(const AddUp& task, std::int64_t row, std::int64_t column, Lanes sum) {
-  float* const to = task.to + row * task.columns + column;
-  const Lanes result = within(sum, all(task.low), all(task.high));
-  if (task.columns >= kLanes || (task.rows - row) * task.columns >= kLanes)
+/// Stores one of the last rows of the output that are shorter than a register. Numbers behind it are overwritten where
+/// those belong to later rows; storing some lanes alone takes many times as long.
+inline void leave_short(const AddUp& task, std::int64_t row, Lanes result) {
+  float* const to = task.to + row * task.columns;
+  if ((task.rows - row) * task.columns >= kLanes)
     store(to, result);
   else
     Some(task.columns).store(to, result);
@@ -83,10 +82,20 @@ template <std::int64_t kRows, std::int64_t kVectors, class Strip>
 #pragma GCC unroll 2
   for (std::int64_t v = 0; v < kVectors; ++v) from[v] = task.tile + row * task.stride * task.pitch + columns[v];
   strip.add(sum, from);
+  const Lanes low = all(task.low);
+  const Lanes high = all(task.high);
+  float* const to = task.to + row * task.columns;
+  const bool whole = task.columns >= kLanes || (task.rows - row - kRows + 1) * task.columns >= kLanes;
 #pragma GCC unroll 5
   for (std::int64_t i = 0; i < kRows; ++i)
 #pragma GCC unroll 2
-    for (std::int64_t v = 0; v < kVectors; ++v) leave(task, row + i, columns[v], sum[i][v]);
+    for (std::int64_t v = 0; v < kVectors; ++v) {
+      const Lanes result = within(sum[i][v], low, high);
+      if (whole)
+        store(to + i * task.columns + columns[v], result);
+      else
+        leave_short(task, row + i, result);
+    }
 }
 
 /// All columns of some rows: two registers at a time. The last registers overlap those before.
@@ -150,7 +159,8 @@ struct SquareTaps {
       for (std::int64_t column = 0; column < kSize; ++column) {
         Lanes factor[kVectors];
 #pragma GCC unroll 2
-        for (std::int64_t v = 0; v < kVectors; ++v) factor[v] = load(from[v] + row * task.pitch + task.places[column]);
+        for (std::int64_t v = 0; v < kVectors; ++v)
+          factor[v] = in_register(load(from[v] + row * task.pitch + task.places[column]));
 #pragma GCC unroll 5
         for (std::int64_t i = 0; i < kRows; ++i) {
           const std::int64_t tap_row = row - i;

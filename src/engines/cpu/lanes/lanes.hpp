@@ -100,5 +100,13 @@ struct Some {
 
 constexpr std::int32_t kLanes = sizeof(Lanes) / sizeof(float);
 
+/// What was loaded, kept in a register for all of its uses: GCC 12 would rather load it again for each.
+inline Lanes in_register(Lanes x) {
+#if defined(__x86_64__)
+  asm("" : "+v"(x));
+#endif
+  return x;
+}
+
 }  // namespace
 }  // namespace spdnn::lanes

@@ -73,6 +73,7 @@ dnnl::post_ops as_post_ops(const std::vector<PostOperation>& operations, const D
 struct Weighted {
   const CsrMatrix& weights;
   const std::vector<float>& bias;
+  double efficiency;  ///< the fraction of the peak, unless the implementation has plain loops
   Desc plain_weights;
   std::function<Implementation(const dnnl::primitive_attr&)> implementation_for;
   /// The layouts of its forms of images, or of rows; empty if they have none.
@@ -121,7 +122,7 @@ std::vector<Offer> offers_of(const Request& request, const Weighted& weighted) {
     offer.constants.push_back(constant_of(kBias, bias_desc(weighted.bias), bias_desc(weighted.bias),
                                           [&bias = weighted.bias] { return bias; }));
   const double outputs = static_cast<double>(elements(result).value());
-  const double efficiency = chosen.plain_loops() ? 0.01 : program::kDenseEfficiency;
+  const double efficiency = chosen.plain_loops() ? 0.01 : weighted.efficiency;
   offer.seconds = program::arithmetic_seconds(outputs * weights.cols, efficiency, request.threads);
   std::vector<Offer> all;
   all.push_back(std::move(offer));
@@ -138,6 +139,7 @@ std::vector<Offer> convolution(const Request& request) {
   const Dims destination = dims_of(request.output_shape());
   const Window& window = convolution->window;
   const Extent groups = convolution->groups;
+  const bool depthwise = groups > 1 && source[1] == groups;
   Dims weights{Extent{convolution->weights.rows()} / groups, source[1] / groups, window.kernel[0], window.kernel[1]};
   if (groups > 1) weights.insert(weights.begin(), groups);
   // Direct sums only: Winograd's transforms are faster and round more than the bound of a sum allows.
@@ -148,8 +150,9 @@ std::vector<Offer> convolution(const Request& request) {
   const auto implementation_for = [&](const dnnl::primitive_attr& attributes) {
     return implementation_of<dnnl::convolution_forward>({desc, attributes, cpu()});
   };
-  return offers_of(request,
-                   {convolution->weights, convolution->bias, plain_desc(weights), implementation_for, layout_of});
+  return offers_of(request, {convolution->weights, convolution->bias,
+                             depthwise ? program::kDepthwiseEfficiency : program::kDenseEfficiency, plain_desc(weights),
+                             implementation_for, layout_of});
 }
 
 std::vector<Offer> linear(const Request& request) {
@@ -167,7 +170,8 @@ std::vector<Offer> linear(const Request& request) {
   const auto as_rows = [&](const Shape&, const Desc&) {
     return std::optional(Layout{program::Order::rows, request.type});
   };
-  return offers_of(request, {linear->weights, linear->bias, plain_desc(weights), implementation_for, as_rows});
+  return offers_of(request, {linear->weights, linear->bias, program::kDenseEfficiency, plain_desc(weights),
+                             implementation_for, as_rows});
 }
 
 }  // namespace spdnn::onednn
