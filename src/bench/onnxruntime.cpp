@@ -134,7 +134,7 @@ bool OnnxRuntime::start(std::vector<std::string> words) {
   return error == 0;
 }
 
-/// Without input it ends by itself.
+/// The process ends when its input does.
 void OnnxRuntime::end() {
   socket_ = Descriptor();
   read_.clear();

@@ -31,7 +31,7 @@ struct RunLimits {
   std::optional<Index> runs{};  ///< number of runs of each side, however long they take
 };
 
-/// One program to be timed: runs it so many times, and returns the seconds of each.
+/// A program to be timed: runs it that many times, and returns the seconds of each run.
 using Side = std::function<std::vector<double>(Index runs)>;
 
 struct InTurns {

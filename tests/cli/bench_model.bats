@@ -57,7 +57,7 @@ bench() { "$SPDNN" bench model net.onnx --runs 3 --warm-up 0 "$@"; }
   jq -e '.with.file == "written" and .with.outputs.agree' line.json
 }
 
-@test "--with onnxruntime: other outputs are told apart, with exit code 1" {
+@test "--with onnxruntime: differing outputs are reported, with exit code 1" {
   mkdir -p fake/onnxruntime-node
   cat >fake/onnxruntime-node/index.js <<'END'
 const run = async () => ({ y: { dims: [1, 10], data: new Float32Array(10).fill(process.env.VALUE ? Number(process.env.VALUE) : 7) } });
