@@ -12,6 +12,7 @@
 #include "core/types/progress.hpp"
 #include "engines/devices.hpp"
 #include "inference/model/accuracy.hpp"
+#include "inference/model/comparer.hpp"
 #include "inference/model/probabilities.hpp"
 #include "inference/model/run.hpp"
 #include "model/graph/node_text.hpp"
@@ -22,7 +23,6 @@ namespace spdnn {
 
 namespace {
 
-constexpr std::size_t kShownIds = 10;
 constexpr Index kMostReferenceImages = 16;  ///< between two updates of the progress
 
 /// The images that the reference takes at a time.
@@ -36,127 +36,6 @@ Index images_at_once(const Model& model, std::size_t host_memory) {
                                                  bytes_text(each), bytes_text(budget)));
   return static_cast<Index>(std::clamp<std::size_t>(budget / std::max<std::size_t>(each, 1), 1, kMostReferenceImages));
 }
-
-/// An output of one image, found and expected, with the bounds of the expected numbers.
-struct Compared {
-  std::span<const float> found;
-  std::span<const double> expected;
-  std::span<const double> bounds;
-};
-
-/// NaN exceeds every number.
-double or_infinite(double number) { return std::isnan(number) ? std::numeric_limits<double>::infinity() : number; }
-/// Any deviation exceeds a bound of 0.
-double ratio(double off, double bound) { return off == 0 ? 0 : or_infinite(off / bound); }
-
-/// Compares one output with the expected one, image by image.
-class OutputComparer {
- public:
-  OutputComparer(std::string name, std::vector<bool> probabilities) : probabilities_(std::move(probabilities)) {
-    check_.name = std::move(name);
-  }
-
-  /// The largest ratio of a deviation to its bound.
-  double add(const Compared& image) {
-    double largest = 0;
-    double farthest = 0;
-    double excess = 0;
-    for (std::size_t i = 0; i < image.found.size(); ++i) {
-      const double off = std::abs(image.found[i] - image.expected[i]);
-      const double size = std::abs(image.expected[i]);
-      largest = std::max(largest, ratio(off, image.bounds[i]));
-      check_.largest_deviation = std::max(check_.largest_deviation, or_infinite(off));
-      check_.largest_bound = std::max(check_.largest_bound, or_infinite(image.bounds[i]));
-      check_.largest_expected = std::max(check_.largest_expected, size);
-      if (probabilities_[i]) {
-        excess = std::max(excess, ratio(off, OutputCheck::tolerance_of_probability(size)));
-      } else {
-        farthest = std::max(farthest, or_infinite(off));
-        largest_other_ = std::max(largest_other_, size);
-      }
-    }
-    check_.largest_ratio = std::max(check_.largest_ratio, largest);
-    images_.push_back({farthest, excess});
-    return largest;
-  }
-
-  /// After all images: the comparison, and by image the largest deviation relative to the tolerance.
-  std::pair<OutputCheck, std::vector<double>> take() {
-    const bool all = std::find(probabilities_.begin(), probabilities_.end(), false) == probabilities_.end();
-    check_.tolerance =
-        all ? OutputCheck::tolerance_of_probability(check_.largest_expected) : OutputCheck::kTolerance * largest_other_;
-    std::vector<double> excess;
-    for (const Image& image : images_) {
-      excess.push_back(all ? image.excess : std::max(image.excess, ratio(image.farthest, check_.tolerance)));
-      check_.largest_excess = std::max(check_.largest_excess, excess.back());
-    }
-    return {std::move(check_), std::move(excess)};
-  }
-
- private:
-  /// The tolerance of numbers other than probabilities is known once all images are.
-  struct Image {
-    double farthest;  ///< deviation of a number that is no probability
-    double excess;    ///< of a probability: the largest deviation relative to the tolerance
-  };
-
-  std::vector<bool> probabilities_;  ///< by element of an image; see probabilities_of()
-  double largest_other_ = 0;         ///< expected number that is no probability
-  std::vector<Image> images_;
-  OutputCheck check_;
-};
-
-/// Compares all outputs with expected ones, image by image.
-class Comparer {
- public:
-  Comparer(std::string against, Index classes, std::vector<OutputComparer> outputs)
-      : classes_(classes), outputs_(std::move(outputs)) {
-    check_.against = std::move(against);
-  }
-
-  void add(Index image, const std::vector<Compared>& outputs) {
-    double largest = 0;
-    for (std::size_t i = 0; i < outputs.size(); ++i) largest = std::max(largest, outputs_[i].add(outputs[i]));
-    images_.push_back({image, largest > 1});
-    if (classes_ > 0) add_prediction(image, outputs.front());
-  }
-
-  LogitCheck take() {
-    std::vector<double> excess(images_.size());
-    for (OutputComparer& output : outputs_) {
-      auto [check, by_image] = output.take();
-      check_.outputs.push_back(std::move(check));
-      for (std::size_t i = 0; i < excess.size(); ++i) excess[i] = std::max(excess[i], by_image[i]);
-    }
-    for (std::size_t i = 0; i < images_.size(); ++i) {
-      if (!images_[i].outside && excess[i] <= 1) continue;
-      ++(images_[i].outside ? check_.outside : check_.beyond);
-      if (check_.first_ids.size() < kShownIds) check_.first_ids.push_back(images_[i].number + 1);
-    }
-    check_.images = static_cast<Index>(images_.size());
-    return std::move(check_);
-  }
-
- private:
-  struct Image {
-    Index number;
-    bool outside;  ///< the bound
-  };
-
-  void add_prediction(Index image, const Compared& output) {
-    const Index mine = largest_of(output.found);
-    const Index theirs = largest_of(output.expected);
-    if (mine == theirs) return;
-    ++check_.differing;
-    if (output.expected[theirs] - output.expected[mine] <= output.bounds[theirs] + output.bounds[mine])
-      check_.near_ties.push_back({image, mine, theirs});
-  }
-
-  Index classes_;
-  std::vector<OutputComparer> outputs_;
-  std::vector<Image> images_;
-  LogitCheck check_;
-};
 
 /// The numbers of one image of a tensor of several.
 std::span<const float> numbers_of(const Tensor& tensor, Index image) {
