@@ -30,12 +30,10 @@ struct PeerTiming {
   bool written = false;  ///< it had the ONNX file that `convert` writes of the model, not the file itself
   TimedRuns times;
   std::size_t turns = 0;
-  Spread ratio{};  ///< over the turns: our median / its median
-  double largest_difference = 0;
-  double largest_expected = 0;  ///< of its numbers, of the output with the largest difference relative to it
+  Spread ratio{};         ///< over the turns: our median / its median
+  OutputCheck outputs{};  ///< ours compared with its, of the output that is farthest from its tolerance
 
-  /// Whether the outputs are equal within the tolerance of OutputCheck.
-  bool agrees() const;
+  bool agrees() const { return outputs.largest_excess <= 1; }
 };
 
 /// The times of one number of images and of threads.

@@ -29,7 +29,7 @@ Table times_table(const Results& results) {
        {"rate", "images/s", true, "Images / p50"},
        {"ours / its", "", true, "Our time / the other program's: the median over turns of the turns' medians"},
        {"load", "", true, "Runnable threads of the machine per processor, before the runs"},
-       {"outputs", "", false, "Whether the other program's outputs are ours, within 1e-4 of the largest"},
+       {"outputs", "", false, "Whether the other program's outputs are ours, within the verdict's tolerance"},
        columns::run_on()},
       {}};
   constexpr std::size_t kRatio = 9;
