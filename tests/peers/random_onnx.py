@@ -11,7 +11,7 @@ def quoted(data):
 
 
 def tensor_fields(array):
-    kind = {"float32": 1, "int64": 7, "bool": 9}[array.dtype.name]
+    kind = {"float32": 1, "int8": 3, "int64": 7, "bool": 9}[array.dtype.name]
     dims = " ".join(f"dims: {length}" for length in array.shape)
     return f"data_type: {kind} {dims} raw_data: {quoted(array.tobytes())}"
 
@@ -140,23 +140,23 @@ class RandomGraph:
                    self.resize, self.global_pool]
         others = [self.activation, self.activation, self.prelu, self.with_constant, self.with_constant, self.of_two,
                   self.concat, self.pad, self.transpose, self.flatten, self.reshape, self.squeeze, self.unsqueeze,
-                  self.slice, self.split, self.gather, self.exported_pad, self.gemm, self.product, self.softmax, self.mean, self.unchanged, self.norm]
+                  self.slice, self.split, self.gather, self.exported_pad, self.gemm, self.product, self.softmax, self.mean,
+                  self.unchanged, self.norm, self.function, self.function, self.power, self.extreme, self.reduction, self.layer_norm,
+                  self.product_of_two, self.expand, self.tile, self.choice, self.quantized]
+        of_pictures = [self.blocks, self.local_norm, self.instance_norm, self.mirrored_pad]
         if self.one_in(150):
             return self.rare(x)
         before = len(self.values)
+        if x.rank == 4 and self.one_in(8):
+            others = of_pictures
         self.among(windows if x.rank in (3, 4) and self.one_in(2) else others)(x)
         if len(self.values) > before and numpy.prod(self.values[-1].shape[1:]) > MOST_ELEMENTS:
             del self.values[-1]
         return None
 
     def rare(self, x):
-        """An operation that spdnn may refuse, by the name of its node."""
-        if x.rank == 4 and self.opset >= 11 and self.one_in(2):
-            scales = self.constant(numpy.array([1.0, 1.0, 2.0, 2.0]))
-            region = self.constant(numpy.zeros(0, "<f4"))
-            shape = (*x.shape[:2], 2 * x.shape[2], 2 * x.shape[3])
-            return self.add("Resize", shape, [x, region, scales], mode="cubic")
-        return self.add(self.among(["Elu", "Softplus", "Neg"]), x.shape, [x])
+        """An operation that spdnn refuses, by the name of its node."""
+        self.add("Hardmax", x.shape, [x], axis=1)
 
     def window(self, x, with_dilation, most=4):
         """Kernel, strides, dilations and pads whose windows lie in the image, and the lengths of the output."""
@@ -245,7 +245,7 @@ class RandomGraph:
         self.add(self.among(["GlobalMaxPool", "GlobalAveragePool"]), (*x.shape[:2], *(1 for _ in x.shape[2:])), [x])
 
     def resize(self, x):
-        mode = self.among(["nearest", "linear"])
+        mode = self.among(["nearest", "linear"] + ["cubic"] * (len(x.shape) == 4 and self.opset >= 11))
         lengths = x.shape[2:]
         sizes = [1 + self.below(14) for _ in lengths]
         scales = [self.among([2.0, 3.0, 1.5, 1.25, 1.0, 1.3, size / length]) for size, length in zip(sizes, lengths)]
@@ -255,9 +255,9 @@ class RandomGraph:
         by_sizes = self.opset >= 11 and self.one_in(2)
         if not by_sizes:
             sizes = [int(numpy.float32(length) * numpy.float32(scale)) for length, scale in zip(lengths, scales)]
-        # By a scale above 1 to the same size: the old sets do not say what becomes of it.
-        unclear = any(size == length and scale != 1 for size, length, scale in zip(sizes, lengths, scales))
-        if min(sizes) < 1 or (self.opset < 11 and (min(scales) < 1 or unclear)):
+        # By a scale above 1 to the same size: the old sets do not say what becomes of it, and onnxruntime copies the image.
+        unclear = not by_sizes and any(size == length and scale != 1 for size, length, scale in zip(sizes, lengths, scales))
+        if min(sizes) < 1 or unclear or (self.opset < 11 and min(scales) < 1):
             return None
         shape = (*x.shape[:2], *sizes)
         all_scales = [1.0, 1.0, *scales]
@@ -279,8 +279,9 @@ class RandomGraph:
         empty = self.constant(numpy.zeros(0, "<f4")) if self.opset < 13 else ""
         inputs = [x, region, empty, wanted] if by_sizes else [x, region, self.constant(numpy.array(all_scales))]
         rounding = self.among(["round_prefer_floor", "round_prefer_ceil", "floor", "ceil"])
+        more = {"cubic_coeff_a": self.among([None, -0.5, -0.75])} if mode == "cubic" else {}
         self.add("Resize", shape, inputs, mode=mode, coordinate_transformation_mode=place,
-                 nearest_mode=rounding if mode == "nearest" else None)
+                 nearest_mode=rounding if mode == "nearest" else None, **more)
         return None
 
     def activation(self, x):
@@ -500,3 +501,138 @@ class RandomGraph:
         numbers = [self.constant(self.numbers(x.shape[1], *bounds)) for bounds in [(0.5, 1.5), (-0.5, 0.5), (-0.5, 0.5)]]
         numbers.append(self.constant(self.numbers(x.shape[1], 0.3, 1.2)))
         self.add("BatchNormalization", x.shape, [x, *numbers], epsilon=self.among([None, 1e-3]))
+
+    def bounded(self, x):
+        """The value moved into [-1, 1]: what functions of a library and products of two values take, so that nothing explodes."""
+        return Value(self.node("Tanh", [x]), x.shape)
+
+    def function(self, x):
+        kinds = ["Exp", "Erf", "Abs", "Softplus", "Elu", "Selu", "Softsign", "Sin", "Cos", "Sqrt", "Log", "Reciprocal", "Neg",
+                 "LogSoftmax", "Celu", "Mish", "Gelu"]
+        since = {"Erf": 9, "Celu": 12, "Mish": 18, "Gelu": 20}
+        kind = self.among([kind for kind in kinds if since.get(kind, 0) <= self.opset])
+        x = self.bounded(x)
+        if kind in ("Sqrt", "Log", "Reciprocal"):  # of numbers from 1/2 to 5/2
+            x = Value(self.node("Add", [x, self.constant(numpy.array([1.5]))]), x.shape)
+        given = {}
+        if kind in ("Elu", "Celu") and self.one_in(2):
+            given["alpha"] = self.real(0.3, 1.5)
+        if kind == "LogSoftmax":
+            given["axis"] = 1 + self.below(x.rank - 1) if self.opset >= 13 else x.rank - 1
+        if kind == "Gelu":
+            given["approximate"] = self.among([None, "none", "tanh"])
+        return self.add(kind, x.shape, [x], **given)
+
+    def power(self, x):
+        x = self.bounded(x)
+        if self.one_in(2):
+            return self.add("Pow", x.shape, [x, self.constant(numpy.array(float(self.among([1, 2, 3]))))])
+        positive = Value(self.node("Add", [x, self.constant(numpy.array([1.5]))]), x.shape)
+        return self.add("Pow", x.shape, [positive, self.constant(self.numbers(self.among([(), (x.shape[-1],)]), -1.5, 1.5))])
+
+    def extreme(self, x):
+        kind = self.among(["Max", "Min", "Sum", "Mean"])
+        others = [value for value in self.values if value.shape == x.shape]
+        inputs = [x] + [self.among(others) for _ in range(self.below(3))]
+        if kind in ("Max", "Min") and self.opset >= 8 and self.one_in(2):
+            inputs.append(self.constant(self.numbers((x.shape[-1],))))
+        self.add(kind, x.shape, inputs)
+
+    def reduction(self, x):
+        axes = [axis for axis in range(1, x.rank) if self.one_in(2)]
+        keep = self.below(2)
+        if not axes or (not keep and x.rank - len(axes) < 2):
+            return
+        kind = self.among(["ReduceSum", "ReduceMax", "ReduceMin", "ReduceL1", "ReduceL2", "ReduceSumSquare", "ReduceLogSumExp"])
+        shape = [1 if axis in axes else length for axis, length in enumerate(x.shape) if keep or axis not in axes]
+        x = self.bounded(x)
+        if self.opset >= (13 if kind == "ReduceSum" else 18):
+            self.add(kind, shape, [x, self.constant(numpy.array(axes))], keepdims=keep)
+        else:
+            self.add(kind, shape, [x], axes=axes, keepdims=keep)
+
+    def layer_norm(self, x):
+        if self.opset < 17:
+            return
+        axis = 1 + self.below(x.rank - 1)
+        inputs = [x, self.constant(self.numbers(x.shape[axis:], 0.5, 1.5))]
+        if self.one_in(2):
+            inputs.append(self.constant(self.numbers(x.shape[axis:], -0.5, 0.5)))
+        self.add("LayerNormalization", x.shape, inputs, axis=axis - x.rank if self.one_in(2) else axis, epsilon=0.01)
+
+    def instance_norm(self, x):
+        numbers = [self.constant(self.numbers(x.shape[1], *bounds)) for bounds in [(0.5, 1.5), (-0.5, 0.5)]]
+        self.add("InstanceNormalization", x.shape, [x, *numbers], epsilon=0.01)
+
+    def local_norm(self, x):
+        self.add("LRN", x.shape, [x], size=self.among([1, 3, 5]), alpha=self.real(0.01, 0.5), beta=self.real(0.3, 0.8), bias=1.0)
+
+    def product_of_two(self, x):
+        """A value times itself turned, as in attention."""
+        if x.rank < 3:
+            return
+        turned = [*range(x.rank - 2), x.rank - 1, x.rank - 2]
+        x = self.bounded(x)
+        self.add("MatMul", (*x.shape[:-1], x.shape[-2]), [x, self.node("Transpose", [x], perm=turned)])
+
+    def expand(self, x):
+        ones = [axis for axis in range(1, x.rank) if x.shape[axis] == 1]
+        if not ones or self.opset < 8:
+            return
+        shape = [1, *(2 + self.below(4) if axis in ones and self.one_in(2) else x.shape[axis] for axis in range(1, x.rank))]
+        self.add("Expand", (x.shape[0], *shape[1:]), [x, self.constant(numpy.array(shape))])
+
+    def tile(self, x):
+        times = [1, *(1 + self.below(2) for _ in x.shape[1:])]
+        self.add("Tile", [length * count for length, count in zip(x.shape, times)], [x, self.constant(numpy.array(times))])
+
+    def choice(self, x):
+        """Where, by constants that are compared."""
+        if self.opset < 11:
+            return
+        kind = self.among(["Equal", "Less", "Greater"])
+        lists = [self.constant(self.rng.integers(0, 3, x.shape[-1])) for _ in range(2)]
+        other = self.among([value for value in self.values if value.shape == x.shape])
+        chosen = [x, other if self.one_in(2) else self.constant(numpy.array([self.real(-1, 1)]))]
+        self.add("Where", x.shape, [self.node(kind, lists), *chosen])
+
+    def quantized(self, x):
+        """Weights of integers, of one tensor or of channels."""
+        if self.opset < 13 or x.rank != 4:
+            return
+        filters = 1 + self.below(5)
+        shape = (filters, x.shape[1], 1, 1)
+        by_channel = self.one_in(2)
+        scale = self.constant(self.numbers(filters if by_channel else (), 0.002, 0.01))
+        numbers = self.rng.integers(-128, 128, shape).astype("i1")
+        zero = self.rng.integers(-3, 4, filters if by_channel else ()).astype("i1") if self.one_in(2) else None
+        inputs = [self.integers(numbers), scale] + ([self.integers(zero)] if zero is not None else [])
+        weights = self.node("DequantizeLinear", inputs, axis=0)
+        self.add("Conv", (x.shape[0], filters, *x.shape[2:]), [x, weights])
+
+    def integers(self, array):
+        """An initializer of 8 bits."""
+        array = numpy.asarray(array)
+        name = self.name()
+        self.initializers.append(f'initializer {{ name: "{name}" {tensor_fields(array)} }}')
+        return name
+
+    def blocks(self, x):
+        images, channels, rows, columns = x.shape
+        block = 2
+        if channels % 4 == 0 and self.one_in(2):
+            given = {"mode": self.among(["DCR", "CRD"])} if self.opset >= 11 else {}
+            return self.add("DepthToSpace", (images, channels // 4, 2 * rows, 2 * columns), [x], blocksize=block, **given)
+        if rows % 2 == 0 and columns % 2 == 0:
+            return self.add("SpaceToDepth", (images, 4 * channels, rows // 2, columns // 2), [x], blocksize=block)
+        return None
+
+    def mirrored_pad(self, x):
+        lengths = x.shape[2:]
+        pads = [self.below(min(length, 3)) for length in lengths] + [self.below(min(length, 3)) for length in lengths]
+        shape = (*x.shape[:2], *(length + pads[i] + pads[2 + i] for i, length in enumerate(lengths)))
+        every = [0, 0, *pads[:2], 0, 0, *pads[2:]]
+        mode = self.among(["reflect", "edge"])
+        if self.opset < 11:
+            return self.add("Pad", shape, [x], pads=every, mode=mode)
+        return self.add("Pad", shape, [x, self.constant(numpy.array(every))], mode=mode)

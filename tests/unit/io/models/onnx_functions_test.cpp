@@ -295,6 +295,20 @@ TEST(OnnxBlocks, CubicResizesAreKeys) {
   expect_near(outcome(resized(18, {"x", "", "w"}), {1, 1, 1, 4}, {1, 2, 3, 4}), expected);
 }
 
+TEST(OnnxBlocks, OtherResizesAreRefusedByNodeAndAttribute) {
+  const auto refusal_of = [](const char* attribute, auto value) {
+    File file(18);
+    file.input("x", {1, 1, 4, 4}).output("y").floats("s", {4}, {1, 1, 2, 2});
+    set(file.node("Resize", {"x", "", "s"}, "y"), "mode", "linear");
+    set(*file.graph().mutable_node(0), attribute, value);
+    return refusal(file);
+  };
+  expect_part(refusal_of("antialias", std::int64_t{1}), "node 'y' (Resize): attribute antialias: 1 is not supported");
+  expect_part(refusal_of("coordinate_transformation_mode", "tf_crop_and_resize"),
+              "node 'y' (Resize): attribute coordinate_transformation_mode: 'tf_crop_and_resize' is not supported");
+  expect_part(refusal_of("keep_aspect_ratio_policy", "not_larger"), "keep_aspect_ratio_policy: 'not_larger' is not");
+}
+
 TEST(OnnxIntegers, AreReadWhereTheyAreCast) {
   File file;
   file.input("x", {-1, 2, 3}).output("y");
