@@ -50,9 +50,12 @@ std::string accuracy_text(const Accuracy& a) {
 }
 
 std::string output_check_text(const OutputCheck& check) {
-  return fmt::format("largest deviation {:.3g} of the bound, {:.3g} absolute with bounds of at most {:.3g}{}",
-                     check.largest_ratio, check.largest_deviation, check.largest_bound,
-                     std::isinf(check.largest_bound) ? "; infinite bounds prove nothing" : "");
+  std::string text = fmt::format("largest deviation {:.3g} of the bound, {:.3g} absolute with bounds of at most {:.3g}",
+                                 check.largest_ratio, check.largest_deviation, check.largest_bound);
+  if (std::isinf(check.largest_bound)) text += "; infinite bounds prove nothing";
+  if (check.widened > 1)
+    text += fmt::format("; sensitive to rounding, so that the tolerance is {:.3g} times the usual one", check.widened);
+  return text;
 }
 
 /// Several outputs follow line by line.
@@ -145,6 +148,7 @@ Json output_check_json(const OutputCheck& check) {
           {"largest_bound", finite_json(check.largest_bound)},
           {"largest_expected", finite_json(check.largest_expected)},
           {"tolerance", finite_json(check.tolerance)},
+          {"widened", check.widened},
           {"largest_excess", finite_json(check.largest_excess)}};
 }
 

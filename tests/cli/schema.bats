@@ -188,7 +188,7 @@ for line in open(sys.argv[1]):
         for name in at(whole, path):
             for change in ("taken", "renamed", "kind"):
                 old = ("overflow",) if whole["schema"] == "spdnn-model-1" else ("verify", "checks")
-                if change == "taken" and name in (*old, "largest_excess", "named_outputs", "outputs", "slowest", "deal", "taken", "images_read_by", "checkpoints"):
+                if change == "taken" and name in (*old, "largest_excess", "widened", "named_outputs", "outputs", "slowest", "deal", "taken", "images_read_by", "checkpoints"):
                     continue  # old lines of models, suites, runs and ranks have none
                 copied = copy.deepcopy(whole)
                 place = at(copied, path)

@@ -58,14 +58,18 @@ class OutputComparer {
     return largest;
   }
 
-  /// After all images: the comparison, and by image the largest deviation relative to the tolerance.
-  std::pair<OutputCheck, std::vector<double>> take() {
+  /// After all images: the comparison, and by image the largest deviation relative to the tolerance, which is
+  /// `widened`.
+  std::pair<OutputCheck, std::vector<double>> take(double widened) {
     const bool all = std::find(probabilities_.begin(), probabilities_.end(), false) == probabilities_.end();
     check_.tolerance =
         all ? OutputCheck::tolerance_of_probability(check_.largest_expected) : OutputCheck::kTolerance * largest_other_;
+    check_.tolerance *= widened;
+    check_.widened = widened;
     std::vector<double> excess;
     for (const Image& image : images_) {
-      excess.push_back(all ? image.excess : std::max(image.excess, ratio(image.farthest, check_.tolerance)));
+      const double of_probabilities = image.excess / widened;
+      excess.push_back(all ? of_probabilities : std::max(of_probabilities, ratio(image.farthest, check_.tolerance)));
       check_.largest_excess = std::max(check_.largest_excess, excess.back());
     }
     return {std::move(check_), std::move(excess)};
@@ -99,10 +103,11 @@ class Comparer {
     if (classes_ > 0) add_prediction(image, outputs.front());
   }
 
-  LogitCheck take() {
+  /// `widened`, by output, are factors of the tolerance; empty: all 1.
+  LogitCheck take(const std::vector<double>& widened = {}) {
     std::vector<double> excess(images_.size());
-    for (OutputComparer& output : outputs_) {
-      auto [check, by_image] = output.take();
+    for (std::size_t o = 0; o < outputs_.size(); ++o) {
+      auto [check, by_image] = outputs_[o].take(widened.empty() ? 1 : widened[o]);
       check_.outputs.push_back(std::move(check));
       for (std::size_t i = 0; i < excess.size(); ++i) excess[i] = std::max(excess[i], by_image[i]);
     }

@@ -24,18 +24,10 @@ void require_input(const Value& value, const Tensor& tensor, Extent& images) {
                      shape_text(tensor.shape));
 }
 
-}  // namespace
-
-Bounded exactly(const Tensor& tensor) {
-  Bounded result;
-  result.shape = tensor.shape;
-  result.values.assign(tensor.values.begin(), tensor.values.end());
-  result.bounds.assign(result.values.size(), 0.0);
-  return result;
-}
-
-std::vector<Bounded> evaluate(const Model& model, const std::vector<Tensor>& inputs,
-                              const std::function<bool()>& cancelled, std::optional<Index>* overflow) {
+/// Calls take(n, value) with the output of each node, which it may change.
+std::vector<Bounded> run_nodes(const Model& model, const std::vector<Tensor>& inputs,
+                               const std::function<bool()>& cancelled,
+                               const std::function<void(std::size_t, Bounded&)>& take) {
   if (inputs.size() != model.inputs.size())
     throw UsageError("the model takes " + std::to_string(model.inputs.size()) + " inputs, not " +
                      std::to_string(inputs.size()));
@@ -63,8 +55,7 @@ std::vector<Bounded> evaluate(const Model& model, const std::vector<Tensor>& inp
     } catch (const UsageError& error) {
       throw UsageError(node_text(model, n) + ": " + error.what());
     }
-    if (overflow != nullptr && !*overflow && !all_finite(values[node.output]->values))
-      *overflow = static_cast<Index>(n);
+    take(n, *values[node.output]);
     for (const ValueId id : node.inputs)
       if (--readers[id] == 0) values[id].reset();
     if (readers[node.output] == 0) values[node.output].reset();
@@ -72,6 +63,30 @@ std::vector<Bounded> evaluate(const Model& model, const std::vector<Tensor>& inp
   std::vector<Bounded> outputs;
   for (const ValueId id : model.outputs) outputs.push_back(*values[id]);
   return outputs;
+}
+
+}  // namespace
+
+Bounded exactly(const Tensor& tensor) {
+  Bounded result;
+  result.shape = tensor.shape;
+  result.values.assign(tensor.values.begin(), tensor.values.end());
+  result.bounds.assign(result.values.size(), 0.0);
+  return result;
+}
+
+std::vector<Bounded> evaluate(const Model& model, const std::vector<Tensor>& inputs,
+                              const std::function<bool()>& cancelled, std::optional<Index>* overflow) {
+  return run_nodes(model, inputs, cancelled, [&](std::size_t n, const Bounded& value) {
+    if (overflow != nullptr && !*overflow && !all_finite(value.values)) *overflow = static_cast<Index>(n);
+  });
+}
+
+std::vector<Bounded> evaluate_rounded(const Model& model, const std::vector<Tensor>& inputs,
+                                      const std::function<bool()>& cancelled) {
+  return run_nodes(model, inputs, cancelled, [](std::size_t, Bounded& value) {
+    for (double& number : value.values) number = static_cast<float>(number);
+  });
 }
 
 double largest_ratio(const Bounded& expected, std::span<const float> found) {

@@ -68,6 +68,11 @@ Bounded exactly(const Tensor& tensor);
 std::vector<Bounded> evaluate(const Model& model, const std::vector<Tensor>& inputs,
                               const std::function<bool()>& cancelled = {}, std::optional<Index>* overflow = nullptr);
 
+/// The outputs in fp64 if each value between nodes is rounded to fp32, as in every fp32 engine, and if nothing else is:
+/// how far they are from evaluate()'s shows how sensitive the model is to rounding. Their bounds mean nothing.
+std::vector<Bounded> evaluate_rounded(const Model& model, const std::vector<Tensor>& inputs,
+                                      const std::function<bool()>& cancelled = {});
+
 /// The largest |found - expected| / bound; infinite where a value deviates that has a bound of zero, or is no number.
 double largest_ratio(const Bounded& expected, std::span<const float> found);
 

@@ -572,6 +572,32 @@ TEST(ModelVerdict, AWrongWeightThatTheBoundOfADeepModelHidesIsBeyondTheTolerance
   EXPECT_EQ(wrong.outside, 0U);  // the bounds say nothing
   EXPECT_EQ(wrong.beyond, 3U);
   EXPECT_EQ(wrong.first_ids, (std::vector<Index>{1, 2, 3}));
+  EXPECT_EQ(wrong.worst().widened, 1);  // the model is not sensitive to rounding
+}
+
+/// y = (1000 a + b / 10) - 1000 a, of which fp32 loses 3e-4 of b / 10.
+TEST(ModelVerdict, AModelThatIsSensitiveToRoundingHasAWiderTolerance) {
+  ModelBuilder builder;
+  const ValueId x = builder.input({kBatchExtent, 2});
+  const ValueId sum = builder.add(Linear{testing::make_matrix(2, {{{0, 1000.F}, {1, 0.1F}}}), {}}, {x});
+  const ValueId most = builder.add(Linear{testing::make_matrix(2, {{{0, 1000.F}}}), {}}, {x});
+  const Model model = builder.finish({builder.add(Elementwise{Elementwise::Kind::subtract}, {sum, most})});
+  const Tensor images = make_tensor({3, 2}, {0.7F, 0.9F, 0.61F, -0.3F, 0.83F, 0.5F});
+  const Bounded exact = evaluate(model, {images}).front();
+  const auto check = [&](float off) {
+    std::vector<float> found(exact.values.begin(), exact.values.end());
+    found[1] += off;
+    return *check_logits(model, images, only_output(make_tensor(exact.shape, found)), 0, {{}, "", 3}, {}, {})
+                .recomputed;
+  };
+  EXPECT_EQ(check(0).worst().widened, 1) << "not asked for";
+  const LogitCheck sensitive = check(1e-4F);
+  EXPECT_EQ(sensitive.outside + sensitive.beyond, 0U);
+  EXPECT_GT(sensitive.worst().widened, 15);
+  EXPECT_LE(sensitive.worst().widened, OutputCheck::kMostWidened);
+  EXPECT_DOUBLE_EQ(sensitive.worst().tolerance, sensitive.worst().widened * 1e-4 * sensitive.worst().largest_expected);
+  EXPECT_GT(sensitive.worst().largest_excess * sensitive.worst().widened, 5);
+  EXPECT_EQ(check(1e-2F).outside, 1U);
 }
 
 /// The comparison of `expected`, which are the model's logits, with `expected` times `factor`.
