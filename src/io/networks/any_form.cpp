@@ -26,8 +26,8 @@ namespace {
 constexpr const char* kReading = "cannot read";
 constexpr const char* kWriting = "cannot write";
 
-ImageSet read_tsv_images(const Path& path, std::optional<Index> neurons, std::optional<Index> images,
-                         FileNotes* notes) {
+ImageSet read_text_images(const Path& path, std::optional<Index> neurons, std::optional<Index> images,
+                          FileNotes* notes) {
   const auto named = neurons_in_name(path);
   if (neurons && named && *neurons != *named)
     throw DataError(fmt::format("{}: the images are for {} neurons, expected {}", path.string(), *named, *neurons));
@@ -101,7 +101,7 @@ ImageSet read_images(const Path& path, std::optional<Index> neurons, std::option
         return set;
       }
       default:
-        return read_tsv_images(path, neurons, images, notes);
+        return read_text_images(path, neurons, images, notes);
     }
   });
 }

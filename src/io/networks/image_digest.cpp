@@ -27,7 +27,7 @@ bool set_bits(const CsrMatrix& images, Index first, Index count, std::size_t wid
   return true;
 }
 
-std::size_t words_per_image(Index neurons) { return (std::size_t{neurons} + 63) / 64; }
+std::size_t words_of_row(Index neurons) { return (std::size_t{neurons} + 63) / 64; }
 
 std::uint64_t hash_words(const std::uint64_t* words, std::size_t count) {
   return XXH3_64bits(words, count * sizeof(std::uint64_t));
@@ -48,12 +48,12 @@ std::vector<std::uint64_t> hash_blocks(const ImageSet& images, const Hash& hash)
 }  // namespace
 
 Index images_per_hash(Index neurons) {
-  const std::size_t row_bytes = std::max<std::size_t>(1, words_per_image(neurons)) * sizeof(std::uint64_t);
+  const std::size_t row_bytes = std::max<std::size_t>(1, words_of_row(neurons)) * sizeof(std::uint64_t);
   return static_cast<Index>(std::max<std::size_t>(1, packed::kBlockBytes / row_bytes));
 }
 
 std::optional<std::vector<std::uint64_t>> image_hashes(const ImageSet& images) {
-  const std::size_t width = words_per_image(images.neurons());
+  const std::size_t width = words_of_row(images.neurons());
   if (images.is_bits())
     return hash_blocks(images, [&](Index first, Index count) {
       return hash_words(images.bits().words.data() + first * width, count * width);

@@ -26,7 +26,6 @@
 namespace spdnn {
 namespace {
 
-using testing::make_layer;
 using testing::make_matrix;
 
 struct Printed {
@@ -65,8 +64,8 @@ class StoredPlan : public ::testing::Test {
  protected:
   StoredPlan() {
     write_images(images_, {make_matrix(2, {{{0, 1.0F}}, {{1, 1.0F}}})});
-    network_.layers = {make_layer(2, {{{0, 1.0F}}}, -0.25)};
-    other_.layers = {make_layer(2, {{{1, 1.0F}}}, -0.25)};
+    network_.layers = {testing::make_layer(2, {{{0, 1.0F}}}, -0.25)};
+    other_.layers = {testing::make_layer(2, {{{1, 1.0F}}}, -0.25)};
   }
   /// A packed file of the network with another network's plan, whose digest claims that it is its own.
   void store_wrong_plan() {
@@ -142,7 +141,7 @@ TEST_F(StoredPlan, OfAMergedNetworkComesBackAsItWas) {
     rows.insert(rows.end(), rows.begin(), rows.end());
     if (k > 0)
       for (auto& row : rows) row = {{0, 0.25F}, {1, 0.5F}, {4, 0.25F}, {5, 0.5F}};
-    network.layers.push_back(make_layer(8, rows, -0.1));
+    network.layers.push_back(testing::make_layer(8, rows, -0.1));
   }
   Plan plan = make_plan(network, parse_passes("twins,merge"));
   ASSERT_TRUE(plan.passes.merge && plan.fallback);

@@ -39,7 +39,7 @@ const std::vector<program::Family>& toy_families() {
 }
 
 /// Relus of images, of sequences and of rows, alone and between convolutions.
-std::vector<ModelCase> relus() {
+std::vector<ModelCase> relu_cases() {
   testing::Rng rng(61);
   std::vector<ModelCase> cases;
   for (const Shape& shape : {Shape{kBatchExtent, 5, 4, 6}, Shape{kBatchExtent, 5, 6}, Shape{kBatchExtent, 7}})
@@ -60,10 +60,10 @@ std::vector<ModelCase> relus() {
 TEST(ToyKernel, IsOneFileAndOneLine) {
   for (const program::Family& family : toy_families())
     for (const program::Kernel* const kernel : family.kernels(Precision::fp32).kernels) {
-      EXPECT_EQ(testing::contract_fault(*kernel, relus()), "");
+      EXPECT_EQ(testing::contract_fault(*kernel, relu_cases()), "");
       Kernels kernels = testing::kernels_of("plain");
       kernels.insert(kernels.begin(), kernel);
-      const std::vector<ModelCase> cases = relus();
+      const std::vector<ModelCase> cases = relu_cases();
       const program::Program program =
           program::program_for(cases[0].model, {.batch = 2, .threads = 1, .epilogues = false}, kernels);
       EXPECT_EQ(program.actions.front().kernel, "toy_relu");
@@ -87,7 +87,7 @@ class WrongKernel final : public program::Kernel {
 
 TEST(KernelContract, RefusesWrongOffers) {
   const auto fault = [](std::function<void(Offer&)> spoil) {
-    return testing::contract_fault(WrongKernel(std::move(spoil)), relus());
+    return testing::contract_fault(WrongKernel(std::move(spoil)), relu_cases());
   };
   const std::string first = "relu of N x 5 x 4 x 6: ";
   EXPECT_EQ(fault([](Offer& offer) { offer.output.order = Order::nhwc; }),
@@ -135,7 +135,7 @@ class PricedRelu final : public program::Kernel {
 };
 
 TEST(Choice, PricesChangesOfLayout) {
-  const Model model = relus()[0].model;
+  const Model model = relu_cases()[0].model;
   Request request{.model = model, .step = {0, {}}, .images = 2, .inputs = {{0, {2, 5, 4, 6}, {kRows}}}};
   const PricedRelu rows("rows", Order::rows, 3);
   const PricedRelu nhwc("nhwc", Order::nhwc, 2.5);

@@ -60,7 +60,7 @@ ModelLine model_run(const std::string& file, double seconds) {
           .origin = machine("")};
 }
 
-LayerLine layer(const std::string& variant, double rate) {
+LayerLine layer_line(const std::string& variant, double rate) {
   return {.variant = variant,
           .precision = "fp32",
           .weights = "constant",
@@ -407,37 +407,39 @@ TEST(ResultsDocument, AProfileIsShownNodeByNode) {
 }
 
 TEST(ResultsDocument, MeasurementsOfALayerAreReplacedByLaterOnesInTheSamePrecisionAlone) {
-  LayerLine later = layer("a", 1e9);
+  LayerLine later = layer_line("a", 1e9);
   later.seconds = {2, 2, 2, 0};
-  LayerLine fp16 = layer("a", 1e9);
+  LayerLine fp16 = layer_line("a", 1e9);
   fp16.precision = "fp16";
-  const Document document = results_document({{}, {layer("a", 1e9), fp16, later}}, {.title = "T"});
+  const Document document = results_document({{}, {layer_line("a", 1e9), fp16, later}}, {.title = "T"});
   const Table& table = *find_block<Table>(document, "layers-table");
   EXPECT_EQ(column(table, "variant"), (Texts{"a fp16", "a"}));
   EXPECT_EQ(column(table, "a layer"), (Texts{"1000", "2000"}));
   LayerLine elsewhere = later;
   elsewhere.origin = machine("E");
-  const Document both = results_document({{}, {layer("a", 1e9), elsewhere}}, {.title = "T"});
+  const Document both = results_document({{}, {layer_line("a", 1e9), elsewhere}}, {.title = "T"});
   EXPECT_EQ(column(*find_block<Table>(both, "layers-table"), "run on"), (Texts{"1", "2"}));
 }
 
 TEST(ResultsDocument, LessThanFp32IsSetBesideFp32AndFp64IsNot) {
-  LayerLine fp16 = layer("a", 1e9);
+  LayerLine fp16 = layer_line("a", 1e9);
   fp16.precision = "fp16";
-  LayerLine fp64 = layer("a", 1e9);
+  LayerLine fp64 = layer_line("a", 1e9);
   fp64.precision = "fp64";
-  EXPECT_EQ(find_block<Table>(results_document({{}, {layer("a", 1e9), fp64}}, {.title = "T"}), "cross-overs-table"),
-            nullptr);
-  const Document document = results_document({{}, {layer("a", 1e9), fp64, fp16}}, {.title = "T"});
+  EXPECT_EQ(
+      find_block<Table>(results_document({{}, {layer_line("a", 1e9), fp64}}, {.title = "T"}), "cross-overs-table"),
+      nullptr);
+  const Document document = results_document({{}, {layer_line("a", 1e9), fp64, fp16}}, {.title = "T"});
   EXPECT_EQ(column(*find_block<Table>(document, "cross-overs-table"), "below fp32"), Texts{"a fp16"});
-  LayerLine elsewhere[] = {layer("a", 1e9), fp16};
+  LayerLine elsewhere[] = {layer_line("a", 1e9), fp16};
   for (LayerLine& line : elsewhere) line.origin = machine("E");
-  const Document both = results_document({{}, {layer("a", 1e9), fp16, elsewhere[0], elsewhere[1]}}, {.title = "T"});
+  const Document both =
+      results_document({{}, {layer_line("a", 1e9), fp16, elsewhere[0], elsewhere[1]}}, {.title = "T"});
   EXPECT_EQ(column(*find_block<Table>(both, "cross-overs-table"), "run on"), (Texts{"1", "2"}));
 }
 
 TEST(ResultsDocument, WithoutRunsOfNetworksNothingIsSaidOfThem) {
-  const Document document = results_document({{}, {layer("a", 1e9)}}, {.title = "T"});
+  const Document document = results_document({{}, {layer_line("a", 1e9)}}, {.title = "T"});
   EXPECT_EQ(titles_of(document), "Machines and builds|Single layers|");
   EXPECT_EQ(document.summary,
             "1 measurement of `spdnn bench layers`, made on 1 kind of machine by 1 combination of machine and build.");
@@ -445,7 +447,7 @@ TEST(ResultsDocument, WithoutRunsOfNetworksNothingIsSaidOfThem) {
 
 TEST(ResultsDocument, ARooflineNamesTheFastestVariantsAlone) {
   std::vector<LayerLine> layers;
-  for (int i = 0; i < 9; ++i) layers.push_back(layer("v" + std::to_string(i), 1e12 + i * 1e11));
+  for (int i = 0; i < 9; ++i) layers.push_back(layer_line("v" + std::to_string(i), 1e12 + i * 1e11));
   const Document document = results_document({{}, layers}, {.title = "T"});
   const Chart& chart = *find_block<Chart>(document, "roofline");
   std::string names;
@@ -459,13 +461,13 @@ TEST(ResultsDocument, ARooflineNamesTheFastestVariantsAlone) {
 
 /// Lines with points for every chart.
 ResultLines lines_for_charts() {
-  ResultLines lines{{run_line("a", 2), run_line("a", 0.5, 4), run_line("base", 10)}, {layer("a", 2e12)}};
+  ResultLines lines{{run_line("a", 2), run_line("a", 0.5, 4), run_line("base", 10)}, {layer_line("a", 2e12)}};
   lines.runs[0].phases = {{"read", 1}, {"plan", 0.25}, {"start", 3}, {"other", 0}};
   lines.runs[0].alive = {100, 100, 50, 7};
   lines.runs[0].computed_edges = 1e12;
   lines.runs[1].total = 1;
   lines.runs[2].passes = "all";
-  LayerLine half = layer("a", 1e12);
+  LayerLine half = layer_line("a", 1e12);
   half.precision = "fp16";
   half.ceiling = 2e9;
   half.origin = machine("D");

@@ -18,7 +18,7 @@ using tflite_test::expect_part;
 using tflite_test::refusal;
 using tflite_test::Shape32;
 using Parts = tflite_test::File;
-using Values = std::vector<double>;
+using Numbers = std::vector<double>;
 
 /// The images N x H x W x C of one image count from 0; the model's input is N x C x H x W.
 Tensor counted_images(Extent height, Extent width, Extent channels) {
@@ -28,8 +28,8 @@ Tensor counted_images(Extent height, Extent width, Extent channels) {
   return {{1, channels, height, width}, std::move(values)};
 }
 
-std::vector<Values> outcomes(const Parts& file, const Tensor& images) {
-  std::vector<Values> all;
+std::vector<Numbers> outcomes(const Parts& file, const Tensor& images) {
+  std::vector<Numbers> all;
   for (const Bounded& output : evaluate(file.read(), {images})) all.push_back(output.values);
   return all;
 }
@@ -40,7 +40,7 @@ TEST(TfliteParts, Slices) {
   const std::int32_t begin = file.integers("begin", {4}, {0, 1, 0, 1});
   const std::int32_t size = file.integers("size", {4}, {1, 1, -1, 1});
   file.output(file.add(Code::SLICE, {x, begin, size}, {1, 1, 3, 1}));
-  EXPECT_EQ(outcomes(file, counted_images(2, 3, 2)), (std::vector<Values>{{7, 9, 11}}));
+  EXPECT_EQ(outcomes(file, counted_images(2, 3, 2)), (std::vector<Numbers>{{7, 9, 11}}));
   const auto beyond = [&](const std::vector<std::int32_t>& from, const std::vector<std::int32_t>& length) {
     Parts other;
     const std::int32_t input = other.input({1, 2, 3, 2});
@@ -64,15 +64,15 @@ TEST(TfliteParts, StridedSlices) {
   };
   const auto of = [&](const auto&... arguments) { return outcomes(sliced(arguments...), counted_images(2, 5, 1))[0]; };
   using List = std::vector<std::int32_t>;
-  EXPECT_EQ(of(List{0, 0, 0}, List{1, 2, 5}, List{1, 1, 2}), (Values{0, 2, 4, 5, 7, 9}));
-  EXPECT_EQ(of(List{0, -1, -3}, List{1, 9, -1}, List{1, 1, 1}), (Values{7, 8}));
+  EXPECT_EQ(of(List{0, 0, 0}, List{1, 2, 5}, List{1, 1, 2}), (Numbers{0, 2, 4, 5, 7, 9}));
+  EXPECT_EQ(of(List{0, -1, -3}, List{1, 9, -1}, List{1, 1, 1}), (Numbers{7, 8}));
   tflite::StridedSliceOptionsT masks;
   masks.begin_mask = 4;
   masks.end_mask = 2;
-  EXPECT_EQ(of(List{0, 1, 3}, List{1, 0, 2}, List{1, 1, 1}, masks), (Values{5, 6}));
+  EXPECT_EQ(of(List{0, 1, 3}, List{1, 0, 2}, List{1, 1, 1}, masks), (Numbers{5, 6}));
   tflite::StridedSliceOptionsT single;
   single.shrink_axis_mask = 2;
-  EXPECT_EQ(of(List{0, 1, 0}, List{1, 0, 5}, List{1, 1, 4}, single), (Values{5, 9}));
+  EXPECT_EQ(of(List{0, 1, 0}, List{1, 0, 5}, List{1, 1, 4}, single), (Numbers{5, 9}));
   EXPECT_EQ(sliced({0, 1, 0}, {1, 2, 5}, {1, 1, 4}, single).read().values.back().shape, (Shape{1, 2, 1}));
   expect_part(refusal(sliced({0, 0, 4}, {1, 2, 0}, {1, 1, -1})), "a step of -1 is not supported");
   tflite::StridedSliceOptionsT ellipsis;
@@ -88,7 +88,7 @@ TEST(TfliteParts, SplitsHaveSeveralOutputs) {
   const std::int32_t second = file.tensor("second", {1, 1, 2, 2});
   file.last().outputs.push_back(second);
   file.output(first).output(second);
-  EXPECT_EQ(outcomes(file, counted_images(1, 2, 4)), (std::vector<Values>{{0, 1, 4, 5}, {2, 3, 6, 7}}));
+  EXPECT_EQ(outcomes(file, counted_images(1, 2, 4)), (std::vector<Numbers>{{0, 1, 4, 5}, {2, 3, 6, 7}}));
   file.last().outputs.push_back(file.tensor("third", {1, 1, 2, 1}));
   expect_part(refusal(file), "(SPLIT): 4 elements of axis 3 for 3 outputs");
 }
@@ -102,9 +102,9 @@ TEST(TfliteParts, AxesOfLengthOneComeAndGo) {
   file.output(flat).output(file.add(Code::EXPAND_DIMS, {flat, file.integers("axis", {}, {-1})}, {1, 2, 3, 1}));
   const std::vector<Bounded> both = evaluate(file.read(), {counted_images(2, 1, 3)});
   EXPECT_EQ(both[0].shape, (Shape{1, 2, 3}));
-  EXPECT_EQ(both[0].values, (Values{0, 1, 2, 3, 4, 5}));
+  EXPECT_EQ(both[0].values, (Numbers{0, 1, 2, 3, 4, 5}));
   EXPECT_EQ(both[1].shape, (Shape{1, 2, 3, 1}));
-  EXPECT_EQ(both[1].values, (Values{0, 1, 2, 3, 4, 5}));
+  EXPECT_EQ(both[1].values, (Numbers{0, 1, 2, 3, 4, 5}));
   file.graph().operators[0]->builtin_options.AsSqueezeOptions()->squeeze_dims = {1};
   expect_part(refusal(file), "(SQUEEZE): axis 1 has the length 2, expected 1");
 }
@@ -120,8 +120,8 @@ TEST(TfliteParts, MirroredPadding) {
     return file;
   };
   const Tensor row = counted_images(1, 3, 1);
-  EXPECT_EQ(outcomes(padded(tflite::MirrorPadMode::REFLECT, 2), row)[0], (Values{2, 1, 0, 1, 2, 1}));
-  EXPECT_EQ(outcomes(padded(tflite::MirrorPadMode::SYMMETRIC, 3), row)[0], (Values{2, 1, 0, 0, 1, 2, 2}));
+  EXPECT_EQ(outcomes(padded(tflite::MirrorPadMode::REFLECT, 2), row)[0], (Numbers{2, 1, 0, 1, 2, 1}));
+  EXPECT_EQ(outcomes(padded(tflite::MirrorPadMode::SYMMETRIC, 3), row)[0], (Numbers{2, 1, 0, 0, 1, 2, 2}));
   expect_part(refusal(padded(tflite::MirrorPadMode::REFLECT, 3)), "padding of 3 and 1 around 3 elements");
 }
 
@@ -135,14 +135,14 @@ TEST(TfliteParts, SpaceBecomesDepthAndBack) {
   back.block_size = 2;
   file.output(deep).output(file.add(Code::DEPTH_TO_SPACE, {deep}, {1, 2, 4, 1}, back));
   EXPECT_EQ(outcomes(file, counted_images(2, 4, 1)),
-            (std::vector<Values>{{0, 1, 4, 5, 2, 3, 6, 7}, {0, 1, 2, 3, 4, 5, 6, 7}}));
+            (std::vector<Numbers>{{0, 1, 4, 5, 2, 3, 6, 7}, {0, 1, 2, 3, 4, 5, 6, 7}}));
 }
 
 /// A transposed convolution by scattering: pixel (h, w) adds to the outputs from (stride h, stride w) on, less the
 /// padding.
-Values scattered(const Tensor& x, const std::vector<float>& w, Extent kernel, Extent stride, Extent outputs,
-                 Extent height, Extent width, Extent padding) {
-  Values y(static_cast<std::size_t>(height * width * outputs), 0);
+Numbers scattered_sums(const Tensor& x, const std::vector<float>& w, Extent kernel, Extent stride, Extent outputs,
+                       Extent height, Extent width, Extent padding) {
+  Numbers y(static_cast<std::size_t>(height * width * outputs), 0);
   const Extent channels = x.shape[1];
   for (Extent c = 0; c < channels; ++c)
     for (Extent h = 0; h < x.shape[2]; ++h)
@@ -178,7 +178,7 @@ TEST(TfliteTransposed, ConvolutionsScatter) {
     options.padding = same ? tflite::Padding::SAME : tflite::Padding::VALID;
     options.stride_h = options.stride_w = 2;
     file.output(file.add(Code::TRANSPOSE_CONV, {shape, file.floats("w", {3, 3, 3, 2}, w), input}, made, options));
-    EXPECT_EQ(outcomes(file, x)[0], scattered(x, w, 3, 2, 3, made[1], made[2], 0)) << same;
+    EXPECT_EQ(outcomes(file, x)[0], scattered_sums(x, w, 3, 2, 3, made[1], made[2], 0)) << same;
   }
 }
 
@@ -194,7 +194,7 @@ TEST(TfliteTransposed, CustomOnesHaveABias) {
     return file;
   };
   const Tensor x = counted_images(2, 2, 1);
-  Values expected = scattered(x, weights_of(8), 2, 2, 2, 4, 4, 0);
+  Numbers expected = scattered_sums(x, weights_of(8), 2, 2, 2, 4, 4, 0);
   for (std::size_t i = 0; i < expected.size(); ++i) expected[i] += i % 2 == 0 ? 100 : 200;
   EXPECT_EQ(outcomes(made_by({1, 2, 2}), x)[0], expected);
   EXPECT_EQ(outcomes(made_by({2, 2, 2}), x)[0], expected);
@@ -209,30 +209,30 @@ TEST(TfliteFunctions, ByHand) {
     file.output(file.add(code, {file.input({1, count})}, {1, count}));
     return evaluate(file.read(), {Tensor{{1, Extent{count}}, x}})[0].values;
   };
-  EXPECT_EQ(of(Code::ABS, {-2, 3}), (Values{2, 3}));
-  EXPECT_EQ(of(Code::NEG, {-2, 3}), (Values{2, -3}));
-  EXPECT_EQ(of(Code::SQUARE, {-2, 3}), (Values{4, 9}));
-  EXPECT_EQ(of(Code::SQRT, {4}), (Values{2}));
-  EXPECT_EQ(of(Code::RSQRT, {4}), (Values{0.5}));
-  EXPECT_EQ(of(Code::EXP, {1}), (Values{std::exp(1.0)}));
-  EXPECT_EQ(of(Code::LOG, {2}), (Values{std::log(2.0)}));
-  EXPECT_EQ(of(Code::TANH, {0.5}), (Values{std::tanh(0.5)}));
-  EXPECT_EQ(of(Code::ELU, {-1, 2}), (Values{std::expm1(-1.0), 2}));
+  EXPECT_EQ(of(Code::ABS, {-2, 3}), (Numbers{2, 3}));
+  EXPECT_EQ(of(Code::NEG, {-2, 3}), (Numbers{2, -3}));
+  EXPECT_EQ(of(Code::SQUARE, {-2, 3}), (Numbers{4, 9}));
+  EXPECT_EQ(of(Code::SQRT, {4}), (Numbers{2}));
+  EXPECT_EQ(of(Code::RSQRT, {4}), (Numbers{0.5}));
+  EXPECT_EQ(of(Code::EXP, {1}), (Numbers{std::exp(1.0)}));
+  EXPECT_EQ(of(Code::LOG, {2}), (Numbers{std::log(2.0)}));
+  EXPECT_EQ(of(Code::TANH, {0.5}), (Numbers{std::tanh(0.5)}));
+  EXPECT_EQ(of(Code::ELU, {-1, 2}), (Numbers{std::expm1(-1.0), 2}));
   const auto two = [](Code code) {
     Parts file;
     const std::int32_t x = file.input({1, 2});
     file.output(file.add(code, {x, file.floats("c", {2}, {2, -3})}, {1, 2}));
     return evaluate(file.read(), {Tensor{{1, 2}, std::vector<float>{3, -4}}})[0].values;
   };
-  EXPECT_EQ(two(Code::MAXIMUM), (Values{3, -3}));
-  EXPECT_EQ(two(Code::MINIMUM), (Values{2, -4}));
-  EXPECT_EQ(two(Code::DIV), (Values{1.5, 4.0 / 3}));
-  EXPECT_EQ(two(Code::POW), (Values{9, -1.0 / 64}));
+  EXPECT_EQ(two(Code::MAXIMUM), (Numbers{3, -3}));
+  EXPECT_EQ(two(Code::MINIMUM), (Numbers{2, -4}));
+  EXPECT_EQ(two(Code::DIV), (Numbers{1.5, 4.0 / 3}));
+  EXPECT_EQ(two(Code::POW), (Numbers{9, -1.0 / 64}));
   Parts leaky;
   tflite::LeakyReluOptionsT options;
   options.alpha = 0.25F;
   leaky.output(leaky.add(Code::LEAKY_RELU, {leaky.input({1, 2})}, {1, 2}, options));
-  EXPECT_EQ(evaluate(leaky.read(), {Tensor{{1, 2}, std::vector<float>{-4, 4}}})[0].values, (Values{-1, 4}));
+  EXPECT_EQ(evaluate(leaky.read(), {Tensor{{1, 2}, std::vector<float>{-4, 4}}})[0].values, (Numbers{-1, 4}));
   leaky.graph().operators[0]->builtin_options.AsLeakyReluOptions()->alpha = NAN;
   expect_part(refusal(leaky), "(LEAKY_RELU): alpha nan is not finite");
 }

@@ -53,7 +53,7 @@ ino_t inode(const fs::path& path) {
   return ::stat(path.c_str(), &status) == 0 ? status.st_ino : 0;
 }
 
-std::size_t entries(const fs::path& path) {
+std::size_t entries_in(const fs::path& path) {
   return static_cast<std::size_t>(std::distance(fs::directory_iterator(path), fs::directory_iterator()));
 }
 
@@ -77,13 +77,13 @@ TEST_F(NetworkDirectoryTest, IsReplacedWholeByANetworkOfAnyDepth) {
   fs::permissions(net_ / "n4-l1.tsv", fs::perms(0640));
   write(network_of(2, 2, true));
   EXPECT_EQ(weight_read(2), 2);
-  EXPECT_EQ(entries(net_), 5U);
+  EXPECT_EQ(entries_in(net_), 5U);
   EXPECT_EQ(fs::status(net_).permissions(), fs::perms(0710));
   EXPECT_EQ(fs::status(net_ / "n4-l1.tsv").permissions(), fs::perms(0640));
   write(network_of(4, 3));
   EXPECT_EQ(weight_read(4), 3);
-  EXPECT_EQ(entries(net_), 5U);
-  EXPECT_EQ(entries(scratch_.path()), 1U);
+  EXPECT_EQ(entries_in(net_), 5U);
+  EXPECT_EQ(entries_in(scratch_.path()), 1U);
 }
 
 TEST_F(NetworkDirectoryTest, ThatIsEmptyOrHoldsOtherFilesIsFilled) {
@@ -97,8 +97,8 @@ TEST_F(NetworkDirectoryTest, ThatIsEmptyOrHoldsOtherFilesIsFilled) {
   EXPECT_EQ(weight_read(2), 2);
   EXPECT_EQ(inode(net_), before);
   EXPECT_EQ(fs::status(net_).permissions(), fs::perms(0700));
-  EXPECT_EQ(entries(net_), 4U);  // the notes, two layers, the manifest
-  EXPECT_EQ(entries(scratch_.path()), 1U);
+  EXPECT_EQ(entries_in(net_), 4U);  // the notes, two layers, the manifest
+  EXPECT_EQ(entries_in(scratch_.path()), 1U);
 }
 
 TEST_F(NetworkDirectoryTest, WithoutManifestKeepsLayersThatAreNoneOfTheNewOnes) {
@@ -270,8 +270,8 @@ TEST_F(NetworkDirectoryTest, WritersAndReadersAtOnceSeeOneNetworkOrTheOther) {
     other.join();
     over = true;
     reader.join();
-    EXPECT_EQ(entries(scratch_.path()), 1U);
-    EXPECT_EQ(entries(net_), beside ? 7U : 8U);
+    EXPECT_EQ(entries_in(scratch_.path()), 1U);
+    EXPECT_EQ(entries_in(net_), beside ? 7U : 8U);
   }
 }
 

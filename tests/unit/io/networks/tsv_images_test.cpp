@@ -69,7 +69,7 @@ TEST(TsvImages, BadLinesAreNamed) {
 }
 
 /// About 6 MB of text in the official order: by neuron, then by image.
-std::vector<std::string> many_lines() {
+std::vector<std::string> lines_of_text() {
   std::mt19937_64 random(11);
   std::vector<std::string> lines;
   for (Index neuron = 1; neuron <= 100; ++neuron)
@@ -80,7 +80,7 @@ std::vector<std::string> many_lines() {
 }
 
 TEST(TsvImages, OrderDoesNotMatter) {
-  std::vector<std::string> lines = many_lines();
+  std::vector<std::string> lines = lines_of_text();
   const ImageSet official = images(joined(lines), 100);
   ASSERT_TRUE(official.is_bits());
   EXPECT_EQ(official.nonzeros(), lines.size());
@@ -89,7 +89,7 @@ TEST(TsvImages, OrderDoesNotMatter) {
 }
 
 TEST(TsvImages, ALateOtherValueMovesAllToRows) {
-  std::vector<std::string> lines = many_lines();
+  std::vector<std::string> lines = lines_of_text();
   const CsrMatrix ones = images(joined(lines), 100).to_csr();
   lines.back().replace(lines.back().size() - 2, 1, "2");
   const ImageSet set = images(joined(lines), 100);
@@ -111,7 +111,7 @@ TEST(TsvImages, FarFewerEntriesThanBitsStayRows) {
 }
 
 TEST(TsvImages, TheFirstRepeatedLineWinsAlsoInParallel) {
-  std::vector<std::string> lines = many_lines();
+  std::vector<std::string> lines = lines_of_text();
   for (const std::size_t bad : {lines.size() - 1, lines.size() / 2, lines.size() / 3, std::size_t{5}}) {
     lines[bad] = lines[1];
     EXPECT_TRUE(error_of([&] { images(joined(lines), 100); }).starts_with(fmt::format("i.tsv:{}:1: image ", bad + 1)));
@@ -132,7 +132,7 @@ TEST(Gz, MembersFollowOneAnother) {
 }
 
 TEST(Gz, ManyRoundsAreTheSameText) {
-  const std::string text = joined(many_lines());
+  const std::string text = joined(lines_of_text());
   const std::string bytes = gzip(text);
   TextSource source("i.tsv.gz", bytes);
   EXPECT_EQ(list(read_tsv_images(source, 100, {}).bits().words), list(images(text, 100).bits().words));
@@ -160,7 +160,7 @@ TEST(Gz, WhatIsNoWholeGzipIsAnError) {
 }
 
 TEST(Gz, DamageHasALineHoweverLongTheTextBeforeIt) {
-  const std::string text = joined(many_lines());
+  const std::string text = joined(lines_of_text());
   std::string bytes = gzip(text);
   bytes[bytes.size() - 5] ^= 1;
   const std::string lines = std::to_string(std::count(text.begin(), text.end(), '\n') + 1);
