@@ -34,8 +34,8 @@ ifneq ($(filter x86_64%,$(shell $(CXX) -dumpmachine 2>/dev/null)),)
 endif
 # Files that take little of a run's time but long to compile at -O3, and files of theirs that do not. Units of the
 # former lie in a folder `cold`.
-COLD := $(addprefix src/,bench cli cluster core/text engines/cpu/onednn inference io/files io/models io/networks/directory \
-	program report)
+COLD := $(addprefix src/,bench cli cluster core/text engines/cpu/onednn inference io/arrays io/files io/models \
+	io/networks/directory model/graph model/rewrites program report)
 HOT  := src/program/epilogue.cpp src/program/within.cpp
 COLD_CXXFLAGS_release := -O1
 COLD_FLAGS = $(if $(findstring /cold/,$1)$(filter-out $(HOT),$(filter $(COLD:%=%/%),$1)),$(COLD_CXXFLAGS_$(BUILD)))
@@ -94,7 +94,7 @@ ALONE := $(HOT) %_avx2.cpp %_avx512.cpp src/core/system/build_info.cpp src/repor
 UNIT_SOURCES := $(sort $(shell find tests/unit -name '*.cpp'))
 EMULATED_SOURCES := $(sort $(shell find tests/emulation -name '*.cpp'))
 IN_UNITS    := $(if $(filter 1,$(UNITY)),$(filter-out $(ALONE),$(HOST_SOURCES) $(ONEDNN_SOURCES) $(UNIT_SOURCES) $(EMULATED_SOURCES)))
-UNITS       := $(shell printf '%s\n' $(IN_UNITS) | LC_ALL=C awk -F/ -v most=28 -v most_cold=48 -v most_tests=27 -v alone='src/engines/cpu src/io/models/tflite' -v cold='$(COLD)' -f make/units.awk)
+UNITS       := $(shell printf '%s\n' $(IN_UNITS) | LC_ALL=C awk -F/ -v most=28 -v most_cold=48 -v most_tests=36 -v alone='src/engines/cpu src/io/arrays src/io/models/tflite' -v cold='$(COLD)' -f make/units.awk)
 files_of     = $(subst :, ,$(word 2,$(subst =, ,$(filter $1=%,$(UNITS)))))
 UNIT_NAMES  := $(foreach unit,$(UNITS),$(firstword $(subst =, ,$(unit))))
 # objects,FILES: the object files that contain these source files, as units or alone.

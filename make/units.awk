@@ -1,7 +1,7 @@
 # Reads sorted paths of source files and prints UNIT=FILE:FILE... for each unit: at most `most` files of a room src/ROOM,
 # `most_cold` of those in `cold`, and `most_tests` of a room tests/ROOM, divided evenly. Files in `alone` share units only with
 # files of their own directory: src/engines/cpu takes most of a run's time, and inlining there should not depend on other rooms;
-# src/io/models/tflite uses names that src/io/models/onnx uses, too. Files in `cold` share units only with one another.
+# src/io/models/tflite and src/io/arrays use names that their neighbours use, too. Files in `cold` share units only with one another.
 function within(path, directories,    i, list, n) {
   n = split(directories, list, " ")
   for (i = 1; i <= n; i++)
