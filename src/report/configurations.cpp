@@ -175,8 +175,18 @@ bool may_replace(const Configuration& other, const Configuration& one) {
 
 /// Drops configurations that another build measured later on the same machine.
 std::vector<Configuration> latest(const std::vector<Configuration>& all, std::size_t& superseded) {
-  Candidates<const Configuration*> candidates;  // the latest first, as they replace the others
-  std::for_each(all.rbegin(), all.rend(), [&](const auto& one) { candidates.add(setting_key(one.first), &one); });
+  const auto right_key = [](const RunLine& run) {
+    return fmt::format("{}{}{}", setting_key(run), kApart, run.categories);
+  };
+  // The latest first, as they replace the others; those with right categories by these, as in groups_of().
+  Candidates<const Configuration*> any, right, failed;
+  std::for_each(all.rbegin(), all.rend(), [&](const Configuration& one) {
+    any.add(setting_key(one.first), &one);
+    if (one.first.failed())
+      failed.add(setting_key(one.first), &one);
+    else
+      right.add(right_key(one.first), &one);
+  });
   std::vector<Configuration> kept;
   for (const Configuration& one : all) {
     const auto replaces = [&](const Configuration* other) {
@@ -185,7 +195,10 @@ std::vector<Configuration> latest(const std::vector<Configuration>& all, std::si
              may_replace(*other, one) && !other->first.origin.same_build(one.first.origin) &&
              other->first.origin.same_machine(one.first.origin);
     };
-    if (candidates.find(setting_key(one.first), replaces) != nullptr)
+    const bool replaced = one.first.failed() ? any.find(setting_key(one.first), replaces) != nullptr
+                                             : right.find(right_key(one.first), replaces) != nullptr ||
+                                                   failed.find(setting_key(one.first), replaces) != nullptr;
+    if (replaced)
       superseded += one.runs;
     else
       kept.push_back(one);
