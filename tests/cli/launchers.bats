@@ -87,6 +87,18 @@ places=("OMPI_COMM_WORLD_RANK=1 OMPI_COMM_WORLD_SIZE=2" "PMIX_RANK=1 SLURM_STEP_
   [ ! -e ranks.tsv ]
 }
 
+@test "a library that ends the program is reported with exit code 4, and as MPI's where MPI was starting" {
+  mkdir ending
+  cp with/spdnn ending/spdnn
+  fake_mpi ending/spdnn-mpi.so '-DFAKE_EXIT="start"'
+  ends 4 env PALS_RANKID=0 ending/spdnn "${infer[@]}" --categories ranks.tsv
+  says_once 'spdnn: rank 0 on *: MPI ended the program during start-up: *'
+  fake_mpi ending/spdnn-mpi.so '-DFAKE_EXIT="gather_size"' -DFAKE_RANKS=2
+  ends 4 env PALS_RANKID=0 ending/spdnn "${infer[@]}" --categories ranks.tsv
+  says_once 'spdnn: rank 0 of 2 on *: a library ended the program: *'
+  [ ! -e ranks.tsv ]
+}
+
 # start_rank: the only rank of a job computes in the process `worker`, for a guard, which is `guard`.
 start_rank() {
   worker=
