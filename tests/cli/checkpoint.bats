@@ -6,19 +6,19 @@ load ../support/within
 setup_file() {
   cd "$BATS_FILE_TMPDIR" || return 1
   "$SPDNN" generate inputs --family digits --neurons 1024 --images 5000 --out images.spdnn --progress never
-  "$SPDNN" infer --generate official --neurons 1024 --layers 480 --inputs images.spdnn --device cpu --progress never \
+  "$SPDNN" infer --generate official --neurons 1024 --layers 240 --inputs images.spdnn --device cpu --progress never \
     --categories expected.tsv
 }
 
 setup() {
   cd "$BATS_FILE_TMPDIR" || return 1
-  run_args=(infer --generate official --neurons 1024 --layers 480 --inputs images.spdnn --device cpu --reduce none
+  run_args=(infer --generate official --neurons 1024 --layers 240 --inputs images.spdnn --device cpu --reduce none
     --threads 1 --progress never --checkpoint run.checkpoint)
 }
 
-# computed PROCESS: whether it has computed for a quarter of a second, after which the run can be expected to be between its
-# layers: that takes a second and more in all.
-computed() { [ "$(cut -d' ' -f14 "/proc/$1/stat")" -ge $(($(getconf CLK_TCK) / 4)) ]; }
+# computed PROCESS: whether it has computed for an eighth of a second, after which the run can be expected to be between its
+# layers: that takes half a second and more in all.
+computed() { [ "$(cut -d' ' -f14 "/proc/$1/stat")" -ge $(($(getconf CLK_TCK) / 8)) ]; }
 
 # stop SIGNAL: starts the run, and sends the signal once it has computed.
 stop() {
@@ -79,7 +79,7 @@ stop() {
 }
 
 @test "checkpoints cost a phase of their own, which the report shows" {
-  run_args=("${run_args[@]/480/240}")
+  run_args=("${run_args[@]/240/120}")
   "$SPDNN" "${run_args[@]}" --checkpoint-every 0.1s --json run.json >text
   grep -qE '^checkpoints +[0-9]+ written during the run, every [0-9.]+ s: [0-9.]+ [kM]?B(ytes)?, [0-9.e-]+ % of infer$' text
   grep -qE '^checkpoint +[0-9.]+ s  during the run$' text
@@ -92,7 +92,7 @@ stop() {
 }
 
 @test "a run whose --max-time is up stops at a checkpoint, exit code 5, and continues" {
-  run "$SPDNN" "${run_args[@]}" --max-time 0.5s --categories out.tsv
+  run "$SPDNN" "${run_args[@]}" --max-time 0.3s --categories out.tsv
   [ "$status" -eq 5 ]
   [[ "$output" =~ ^'spdnn: stopped '[0-9.]+' s before its time is up: a checkpoint takes '[0-9.]+' s, and the interval between two checks of the clock up to '[0-9.]+' s; the same command continues the run from run.checkpoint'$ ]]
   "$SPDNN" "${run_args[@]}" --max-time 4h --json run.json >text
@@ -134,7 +134,7 @@ teardown() {
 @test "a disk that is full while the run goes on is a warning and a note; the checkpoint of before stays" {
   mkdir -p small
   mount -t tmpfs -o size=4k none small || skip "mounting is not allowed here: full disks are untested"
-  "$SPDNN" "${run_args[@]:0:6}" 240 "${run_args[@]:7:8}" --checkpoint small/run.checkpoint --checkpoint-every 0.1s --categories out.tsv --json run.json 2>err
+  "$SPDNN" "${run_args[@]:0:6}" 120 "${run_args[@]:7:8}" --checkpoint small/run.checkpoint --checkpoint-every 0.1s --categories out.tsv --json run.json 2>err
   [ "$(wc -l <err)" -eq 1 ]
   [[ "$(cat err)" == "spdnn: small/run.checkpoint"*": cannot write: No space left on device; the run goes on" ]]
   jq -e '.checkpoints.written == 0 and ([.notes[] | select(test("could not be written: small/run.checkpoint"))] | length) == 1' run.json

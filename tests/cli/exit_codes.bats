@@ -353,7 +353,7 @@ RUNS
 names_what_was_read() {
   local pattern=$1 number
   shift
-  for ((number = 1; number < 1200; number += 3)); do
+  for ((number = 1; number < 1200; number += 7)); do
     env "LD_PRELOAD=$PWD/failing_memory.so" "FAIL_ONLY=$number" "$SPDNN" "$@" >out 2>stderr || true
     grep -qx "spdnn: $pattern: cannot read: out of host memory" stderr && return
   done

@@ -5,7 +5,9 @@ each invalid one. Exit status: 0, or 1 if there are any. The interpreter is Debi
 usage: check_lines.py FILE...
 """
 
+import functools
 import json
+import operator
 import pathlib
 import sys
 
@@ -16,6 +18,17 @@ SCHEMA = pathlib.Path(__file__).parents[1] / "schema" / "results.schema.json"
 
 def no_number(text):
     raise ValueError(f"{text} is no number in JSON")
+
+
+def inlined(part, schema):
+    """A part of the schema with its references replaced by what they name, which jsonschema looks up for each value."""
+    if isinstance(part, list):
+        return [inlined(one, schema) for one in part]
+    if not isinstance(part, dict):
+        return part
+    if set(part) == {"$ref"}:
+        return inlined(functools.reduce(operator.getitem, part["$ref"].removeprefix("#/").split("/"), schema), schema)
+    return {key: one if key == "$defs" else inlined(one, schema) for key, one in part.items()}
 
 
 def faults_of(validator, line):
@@ -34,7 +47,7 @@ def faults_of(validator, line):
 def main(paths):
     schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
     jsonschema.Draft202012Validator.check_schema(schema)
-    validator = jsonschema.Draft202012Validator(schema)
+    validator = jsonschema.Draft202012Validator(inlined(schema, schema))
     lines = wrong = 0
     for path in paths:
         for number, line in enumerate(pathlib.Path(path).read_text(encoding="utf-8").splitlines(), 1):

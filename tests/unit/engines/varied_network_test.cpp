@@ -59,7 +59,7 @@ TEST_P(VariedNetworkTest, AnErrorInAnyLayerIsSeen) {
   const Network network = bench::varied_network(options(60), images_);
   const Plan plan = make_plan(network, parse_passes("dead"));
   const auto right = bench::in_order_activations(plan, images_, bench::Products::fused);
-  for (const Index wrong : {1U, 2U, 20U, 40U, 58U, 59U}) {
+  for (const Index wrong : {1U, 30U, 59U}) {
     Plan broken = plan;
     CsrMatrix& weights = broken.layers[wrong].weights;
     std::vector<Index> indices(weights.indices.begin(), weights.indices.end());
