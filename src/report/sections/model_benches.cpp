@@ -7,7 +7,7 @@ namespace spdnn::sections {
 
 namespace {
 
-Row row_of(const ModelBenchLine& line, const std::string& program, const ModelTimes& times, std::size_t place) {
+Row bench_row(const ModelBenchLine& line, const std::string& program, const ModelTimes& times, std::size_t place) {
   return {{line.model, program, whole(line.batch), whole(line.origin.threads), whole(times.runs),
            milliseconds(times.p50), milliseconds(times.p90), milliseconds(times.p99), number(times.images_per_second),
            Cell(), number(line.load, 3), Cell(), origin(place)}};
@@ -35,9 +35,9 @@ Table times_table(const Results& results) {
   constexpr std::size_t kRatio = 9;
   constexpr std::size_t kOutputs = 11;
   for (const auto& [line, place] : results.model_benches) {
-    table.rows.push_back(row_of(line, variant_of(line), line.times, place));
+    table.rows.push_back(bench_row(line, variant_of(line), line.times, place));
     if (!line.with) continue;
-    table.rows.push_back(row_of(line, line.with->name, line.with->times, place));
+    table.rows.push_back(bench_row(line, line.with->name, line.with->times, place));
     table.rows.back().cells[kRatio] = number(line.with->ratio.median);
     table.rows.back().cells[kOutputs] = line.with->agree ? "agree" : "DIFFER";
     table.rows.back().apart = !line.with->agree;

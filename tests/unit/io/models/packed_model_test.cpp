@@ -25,7 +25,6 @@ namespace {
 
 using packed::GraphRecord;
 using packed::Header;
-using packed::Kind;
 using packed::SectionEntry;
 using packed::TensorRecord;
 using packed::TypedRecord;
@@ -75,7 +74,7 @@ class PackedModel : public ::testing::Test {
     std::memcpy(entries.data(), bytes_.data() + sizeof(Header), entries.size() * sizeof(SectionEntry));
     return entries;
   }
-  std::size_t place_of(Kind kind) const {
+  std::size_t place_of(packed::Kind kind) const {
     for (const SectionEntry& entry : table())
       if (entry.kind == kind) return entry.offset;
     return 0;
@@ -125,7 +124,7 @@ TEST_F(PackedModel, NoChangedBitGoesUnnoticed) {
 }
 
 TEST_F(PackedModel, WhatRecordsClaimIsChecked) {
-  const std::size_t graph = place_of(Kind::model);
+  const std::size_t graph = place_of(packed::Kind::model);
   const std::size_t tensor = graph + sizeof(GraphRecord);  // of the convolution's weights, which are sparse
   EXPECT_EQ(with(graph + offsetof(GraphRecord, tensors), 0xFFFFFFFFU),
             "f.spdnn: is corrupted: the model's description is not as long as its tensors need");
@@ -154,7 +153,7 @@ TEST_F(PackedModel, WhatRecordsClaimIsChecked) {
 }
 
 TEST_F(PackedModel, ASectionThatNothingNamesIsRefused) {
-  const std::size_t bias = place_of(Kind::model) + sizeof(GraphRecord) + sizeof(TensorRecord);
+  const std::size_t bias = place_of(packed::Kind::model) + sizeof(GraphRecord) + sizeof(TensorRecord);
   const auto section = at<TensorRecord>(bytes_, bias).numbers;
   EXPECT_EQ(with(bias + offsetof(TensorRecord, numbers), packed::kNone),
             "f.spdnn: is corrupted: section " + std::to_string(section) + " is not used");
@@ -162,7 +161,7 @@ TEST_F(PackedModel, ASectionThatNothingNamesIsRefused) {
 
 /// Every number of every record, replaced by each of a few.
 TEST_F(PackedModel, OddNumbersAreReadAsASoundModelOrRefused) {
-  const std::size_t begin = place_of(Kind::model);
+  const std::size_t begin = place_of(packed::Kind::model);
   for (std::size_t place = begin; place < bytes_.size(); place += sizeof(std::uint32_t))
     for (const std::uint32_t number : {0U, 1U, 3U, 0x7FFFFFFFU, 0x80000000U, 0xFFFFFFFEU, 0xFFFFFFFFU}) {
       const std::string error = with(place, number);
@@ -252,7 +251,7 @@ class PackedTypedModel : public PackedModel {
   }
   /// The offset of a typed tensor's record.
   std::size_t typed(std::size_t number) const {
-    const std::size_t graph = place_of(Kind::model);
+    const std::size_t graph = place_of(packed::Kind::model);
     return graph + sizeof(GraphRecord) + at<GraphRecord>(bytes_, graph).tensors * sizeof(TensorRecord) +
            number * sizeof(TypedRecord);
   }
@@ -297,7 +296,7 @@ TEST_F(PackedTypedModel, CutShortAnywhereIsRefused) {
 }
 
 TEST_F(PackedTypedModel, OddNumbersAreReadAsASoundModelOrRefused) {
-  for (std::size_t place = place_of(Kind::model); place + sizeof(std::uint32_t) <= bytes_.size();
+  for (std::size_t place = place_of(packed::Kind::model); place + sizeof(std::uint32_t) <= bytes_.size();
        place += sizeof(std::uint32_t))
     for (const std::uint32_t number : {0U, 1U, 3U, 0x100U, 0x7FFFFFFFU, 0x80000000U, 0xFFFFFFFEU, 0xFFFFFFFFU}) {
       const std::string error = with(place, number);
@@ -337,12 +336,12 @@ TEST_F(PackedTypedModel, DamagedValuesAreRefusedWithTheirPlace) {
 }
 
 TEST_F(PackedTypedModel, AProgramStandsBesideAModelAlone) {
-  const auto with_kind = [&](Kind kind, std::uint32_t contents) {
+  const auto with_kind = [&](packed::Kind kind, std::uint32_t contents) {
     std::vector<std::byte> bytes = bytes_;
     const std::vector<SectionEntry> entries = table();
     for (std::size_t i = 0; i < entries.size(); ++i)
       if (entries[i].kind == kind) {
-        const auto data = Kind::data;
+        const auto data = packed::Kind::data;
         std::memcpy(bytes.data() + sizeof(Header) + i * sizeof(SectionEntry) + offsetof(SectionEntry, kind), &data,
                     sizeof data);
       }
@@ -350,10 +349,11 @@ TEST_F(PackedTypedModel, AProgramStandsBesideAModelAlone) {
     packed::seal(bytes);
     return error_of(bytes);
   };
-  EXPECT_EQ(with_kind(Kind::program, packed::kModel).find("f.spdnn: is corrupted: section "), 0U) << "none uses it";
-  EXPECT_EQ(with_kind(Kind::program, packed::kModel | packed::kProgram),
+  EXPECT_EQ(with_kind(packed::Kind::program, packed::kModel).find("f.spdnn: is corrupted: section "), 0U)
+      << "none uses it";
+  EXPECT_EQ(with_kind(packed::Kind::program, packed::kModel | packed::kProgram),
             "f.spdnn: is corrupted: its header does not match its sections");
-  EXPECT_EQ(with_kind(Kind::model, packed::kProgram),
+  EXPECT_EQ(with_kind(packed::Kind::model, packed::kProgram),
             "f.spdnn: has version 3 of the packed format; expected version 1");
 }
 

@@ -130,7 +130,7 @@ bool holds(Relation relation, auto a, auto b) {
   return relation == Relation::greater ? a > b : a < b;
 }
 
-std::optional<bool> related(Relation relation, std::int64_t a, std::int64_t b) {
+std::optional<bool> related_integers(Relation relation, std::int64_t a, std::int64_t b) {
   if (a == kImages && b < 1) a = 1;  // all numbers of images are in the same relation to b
   if (b == kImages && a < 1) b = 1;
   if (a != b && (a == kImages || b == kImages)) return std::nullopt;
@@ -223,8 +223,8 @@ std::optional<Constant> related(Relation relation, const Constant& a, const Cons
   std::vector<std::int64_t> truths;
   bool known = true;
   for_pairs(a.shape, b.shape, shape, [&](std::size_t i, std::size_t j) {
-    const std::optional<bool> truth =
-        a.integers() ? related(relation, a.ints()[i], b.ints()[j]) : holds(relation, a.floats()[i], b.floats()[j]);
+    const std::optional<bool> truth = a.integers() ? related_integers(relation, a.ints()[i], b.ints()[j])
+                                                   : holds(relation, a.floats()[i], b.floats()[j]);
     known = known && truth.has_value();
     truths.push_back(truth.value_or(false) ? 1 : 0);
   });
