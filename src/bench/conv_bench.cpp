@@ -71,7 +71,7 @@ program::Kernels kernels_for(bool peer, Precision precision) {
   return all;
 }
 
-Side side_of(program::Trial& trial) {
+Side trial_side(program::Trial& trial) {
   return [&trial](Index runs) {
     std::vector<double> seconds(runs);
     for (double& one : seconds) {
@@ -99,7 +99,7 @@ class Bench {
     timing.predicted = ours.offer.seconds;
     timing.load = machine_load();
     for (const Precision precision : {Precision::fp32, Precision::bf16}) time_peer(precision, trial, timing);
-    if (timing.with.empty()) timing.times = time_in_turns({side_of(trial)}, limits_).sides[0];
+    if (timing.with.empty()) timing.times = time_in_turns({trial_side(trial)}, limits_).sides[0];
     return timing;
   }
 
@@ -135,7 +135,7 @@ class Bench {
     std::optional<Best> best = best_offer(kernels_for(true, precision), request);
     if (!best) return;
     program::Trial trial(request, best->offer);
-    InTurns found = time_in_turns({side_of(ours), side_of(trial)}, limits_);
+    InTurns found = time_in_turns({trial_side(ours), trial_side(trial)}, limits_);
     if (timing.with.empty()) timing.times = std::move(found.sides[0]);
     timing.with.push_back({precision, std::move(best->kernel), std::move(best->offer.detail), best->offer.seconds,
                            std::move(found.sides[1]), found.ratio.value()});
@@ -148,7 +148,7 @@ class Bench {
 };
 
 /// Billions of multiply-adds that count per second.
-double rate(const ConvTiming& timing) { return timing.multiply_adds * timing.kept / timing.times.median() / 1e9; }
+double gflops(const ConvTiming& timing) { return timing.multiply_adds * timing.kept / timing.times.median() / 1e9; }
 
 }  // namespace
 
@@ -162,7 +162,7 @@ std::string conv_titles() {
 std::string conv_text(const ConvCase& one, const ConvTiming& timing) {
   std::string text =
       fmt::format("{:<34} {:>5.1f}% {:>6} {:>7} {:<12} {:>10.4f} {:>8.2f}", one.layer.name(), 100 * (1 - timing.kept),
-                  one.batch, one.threads, timing.kernel, timing.times.median() * 1e3, rate(timing));
+                  one.batch, one.threads, timing.kernel, timing.times.median() * 1e3, gflops(timing));
   for (const Precision precision : {Precision::fp32, Precision::bf16}) {
     const auto with = std::find_if(timing.with.begin(), timing.with.end(),
                                    [&](const ConvPeer& peer) { return peer.precision == precision; });
