@@ -13,6 +13,7 @@ EMULATION_CXXFLAGS := -fno-strict-aliasing -Wno-unknown-pragmas -Wno-maybe-unini
 GPU_TESTS        := $(OUT)/spdnn_gpu_tests
 GPU_OBJECTS      := $(patsubst %.cpp,$(OUT)/%.o,$(shell find tests/gpu -name '*.cpp' | LC_ALL=C sort))
 GPU_OBJECTS      += $(patsubst %,$(OUT)/tests/unit/engines/%_test.o,battery properties)
+GPU_OBJECTS      += $(OUT)/tests/unit/program/engines_test.o
 
 $(UNIT_OBJECTS) $(EMULATED_OBJECTS) $(GPU_OBJECTS): | build/.deps-TEST
 $(UNIT_OBJECTS) $(GPU_OBJECTS): | $(OUT)/precompiled/tests.hpp.gch

@@ -1,5 +1,11 @@
 #include "engines/kernel_families.hpp"
 
+#ifdef SPDNN_WITH_CUDA
+#define SPDNN_CUDA_KERNELS(name, zeros, description) SPDNN_KERNELS(name, cuda, zeros, description)
+#else
+#define SPDNN_CUDA_KERNELS(name, zeros, description)
+#endif
+
 namespace spdnn {
 
 #define SPDNN_KERNELS SPDNN_DECLARE_KERNELS

@@ -1,15 +1,18 @@
-// The variants conv_dense and sparse: programs of kernels of the CPU. A variant is a policy: the families of
-// kernels.def that it allows.
+// The variants conv_dense and sparse, programs of kernels of the CPU, and conv_direct, programs for a GPU. A variant is
+// a policy: the families of kernels.def that it allows.
 
 #include <fmt/format.h>
 
 #include <memory>
 #include <string>
 
+#include "core/text/amounts.hpp"
 #include "core/threads/parallel.hpp"
 #include "engines/kernel_families.hpp"
 #include "engines/variant_lines.hpp"
+#include "model/graph/node_text.hpp"
 #include "program/engine.hpp"
+#include "program/host_fallback.hpp"
 
 namespace spdnn {
 
@@ -34,7 +37,7 @@ Offered offered_by(bool skip_zeros, Precision precision) {
   for (const program::Family& family : kernel_families()) {
     if (family.device != Device::cpu) continue;
     if (!skip_zeros && family.zeros == program::Zeros::skipped) continue;
-    const auto [kernels, why_not] = family.kernels(precision);
+    const auto [kernels, why_not, target] = family.kernels(precision);
     offered.kernels.insert(offered.kernels.end(), kernels.begin(), kernels.end());
     if (!why_not.empty()) offered.absent = why_not;
   }
@@ -85,5 +88,73 @@ Support support_sparse(const Model& model, const ModelEngineOptions& options) {
 std::unique_ptr<ModelEngine> make_sparse(std::shared_ptr<const Model> model, const ModelEngineOptions& options) {
   return make_of_policy(std::move(model), options, true);
 }
+
+#ifdef SPDNN_WITH_CUDA
+
+SPDNN_DECLARE_MODEL_VARIANT(conv_direct)
+
+namespace {
+
+/// All kernels of GPUs, and those of the host for nodes that these do not support.
+struct OfferedOnDevice {
+  program::Kernels of_device{};
+  std::vector<std::unique_ptr<program::Kernel>> of_host{};
+  std::shared_ptr<program::Target> (*target)(int device) = nullptr;
+  std::string why_not{};
+  program::Kernels all{};
+};
+
+const OfferedOnDevice& offered_on_device() {
+  static const OfferedOnDevice* const offered = [] {
+    auto* const made = new OfferedOnDevice;  // kernels refer to its parts
+    for (const program::Family& family : kernel_families()) {
+      if (family.device != Device::cuda) continue;
+      const program::FamilyKernels kernels = family.kernels(Precision::fp32);
+      made->of_device.insert(made->of_device.end(), kernels.kernels.begin(), kernels.kernels.end());
+      if (kernels.target != nullptr) made->target = kernels.target;
+      if (!kernels.why_not.empty()) made->why_not = kernels.why_not;
+    }
+    made->all = made->of_device;
+    for (const program::Kernel* const kernel : offered_by(true, Precision::fp32).kernels) {
+      made->of_host.push_back(std::make_unique<program::HostFallback>(*kernel, made->of_device));
+      made->all.push_back(made->of_host.back().get());
+    }
+    return made;
+  }();
+  return *offered;
+}
+
+/// The nodes of a program that run on the host, changes of layout apart.
+std::vector<std::string> nodes_on_host(const program::Program& program, const Model& model) {
+  std::vector<std::string> nodes;
+  for (const program::Action& action : program.actions)
+    if (action.kind == program::Action::Kind::step && !program::on_device(action.output.layout))
+      nodes.push_back(node_text(model, action.node));
+  return nodes;
+}
+
+}  // namespace
+
+Support support_conv_direct(const Model& model, const ModelEngineOptions& options) {
+  const OfferedOnDevice& offered = offered_on_device();
+  if (offered.target == nullptr) return {.why_not = fmt::format("conv_direct: {}", offered.why_not)};
+  const std::shared_ptr<program::Target> target = offered.target(options.device);
+  const program::Program program = program::program_for(model, with_threads(options), offered.all, target.get());
+  Support support = program::support_of(program, options, target.get());
+  support.program = program::described(program, model);
+  if (!support.takes()) support.why_not = fmt::format("conv_direct: {}", support.why_not);
+  if (const std::vector<std::string> nodes = nodes_on_host(program, model); !nodes.empty())
+    support.remarks.push_back(fmt::format("{} on the host, the first of them {}",
+                                          counted(nodes.size(), "node runs", "nodes run"), nodes.front()));
+  add_zeros_remark(model, program.zeros_skipped, support);
+  return support;
+}
+
+std::unique_ptr<ModelEngine> make_conv_direct(std::shared_ptr<const Model> model, const ModelEngineOptions& options) {
+  const OfferedOnDevice& offered = offered_on_device();
+  return program::make(std::move(model), with_threads(options), offered.all, offered.target(options.device));
+}
+
+#endif
 
 }  // namespace spdnn

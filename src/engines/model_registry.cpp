@@ -9,6 +9,12 @@
 #include "model/graph/node_work.hpp"
 #include "spdnn/error.hpp"
 
+#ifdef SPDNN_WITH_CUDA
+#define SPDNN_CUDA_MODEL_VARIANT(name, description, ...) SPDNN_MODEL_VARIANT(name, cuda, description, __VA_ARGS__)
+#else
+#define SPDNN_CUDA_MODEL_VARIANT(name, description, ...)
+#endif
+
 namespace spdnn {
 
 #define SPDNN_MODEL_VARIANT(name, device, description, ...) SPDNN_DECLARE_MODEL_VARIANT(name)

@@ -2,21 +2,36 @@
 
 #include <algorithm>
 
+#include "core/system/host_memory.hpp"
+
 namespace spdnn::program {
+
+std::shared_ptr<std::byte> host_memory(std::size_t bytes) {
+  const auto memory = std::make_shared<HostMemory<std::byte>>(bytes);
+  return {memory, memory->data()};
+}
 
 const std::byte* Constants::get(const Buffer& buffer) {
   const Constant& constant = buffer.constant;
   const auto [place, is_new] = made_.try_emplace({buffer.node, constant.part, constant.form});
   if (is_new) {
-    place->second = HostMemory<std::byte>(constant.bytes);
-    constant.fill(place->second.data());
+    place->second = host_memory(constant.bytes);
+    constant.fill(place->second.get());
+    if (constant.on_device) {
+      const std::shared_ptr<std::byte> there = target_->allocate(constant.bytes);
+      target_->upload(there.get(), place->second.get(), constant.bytes);
+      place->second = there;
+    }
   }
-  return place->second.data();
+  return place->second.get();
 }
 
-BoundProgram::BoundProgram(const Program& program, Constants& constants, std::shared_ptr<HostMemory<std::byte>> arena)
-    : arena_(std::move(arena)), unproven_(program.unproven) {
-  const auto in_arena = [&](std::size_t buffer) { return arena_->data() + program.arena.offsets[buffer]; };
+BoundProgram::BoundProgram(const Program& program, Constants& constants, Arenas arenas)
+    : arenas_(std::move(arenas)), unproven_(program.unproven) {
+  const auto in_arena = [&](std::size_t buffer) {
+    return program.buffers[buffer].on_device ? arenas_.device.get() + program.device_arena.offsets[buffer]
+                                             : arenas_.host.get() + program.arena.offsets[buffer];
+  };
   const auto is_images = [&](std::size_t buffer) { return program.buffers[buffer].kind == Buffer::Kind::input; };
   const auto data = [&](std::size_t buffer) -> const std::byte* {
     if (is_images(buffer)) return nullptr;

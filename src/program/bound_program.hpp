@@ -11,23 +11,35 @@
 
 #include "core/system/host_memory.hpp"
 #include "program/program.hpp"
+#include "program/target.hpp"
 
 namespace spdnn::program {
+
+/// Memory of the host.
+std::shared_ptr<std::byte> host_memory(std::size_t bytes);
 
 /// The constants of an engine's programs: weights and others, each in the forms that kernels request.
 class Constants {
  public:
+  /// `target`: where those on a device are; may be null if there are none.
+  explicit Constants(Target* target = nullptr) : target_(target) {}
   const std::byte* get(const Buffer& buffer);
 
  private:
-  std::map<std::tuple<Index, int, std::string>, HostMemory<std::byte>> made_;  ///< by node, part and form
+  Target* target_;
+  std::map<std::tuple<Index, int, std::string>, std::shared_ptr<std::byte>> made_;  ///< by node, part and form
 };
 
-/// A program whose kernels are bound and whose operands are in memory. The arena lives as long as the kernels bound to
-/// it.
+/// Memory for arenas, in which programs lie as long as kernels are bound to it.
+struct Arenas {
+  std::shared_ptr<std::byte> host;
+  std::shared_ptr<std::byte> device;
+};
+
+/// A program whose kernels are bound and whose operands are in memory.
 class BoundProgram {
  public:
-  BoundProgram(const Program& program, Constants& constants, std::shared_ptr<HostMemory<std::byte>> arena);
+  BoundProgram(const Program& program, Constants& constants, Arenas arenas);
 
   /// The images, which are read in place.
   void set_input(const float* data);
@@ -51,7 +63,7 @@ class BoundProgram {
     const std::byte* data = nullptr;
     bool is_images = false;
   };
-  std::shared_ptr<HostMemory<std::byte>> arena_;
+  Arenas arenas_;
   const std::byte* images_ = nullptr;
   std::vector<Ready> actions_;
   std::vector<Output> outputs_;

@@ -48,13 +48,18 @@ class Compiler {
   Shape shape(ValueId value) const { return with_batch(model_.values[value].shape, images_); }
 
   void lay_out_arena() {
-    std::vector<Lifetime> lifetimes;
-    for (const Buffer& buffer : program_.buffers) {
-      lifetimes.push_back(buffer.lifetime);
-      if (buffer.kind == Buffer::Kind::constant) program_.constant_bytes += buffer.constant.bytes;
-      if (buffer.kind != Buffer::Kind::arena) lifetimes.back().bytes = 0;
-    }
-    program_.arena = lay_out(lifetimes);
+    const auto lay_out_part = [&](bool on_device, ArenaLayout& arena, std::size_t& constant_bytes) {
+      std::vector<Lifetime> lifetimes;
+      for (const Buffer& buffer : program_.buffers) {
+        lifetimes.push_back(buffer.lifetime);
+        const bool here = buffer.on_device == on_device;
+        if (here && buffer.kind == Buffer::Kind::constant) constant_bytes += buffer.constant.bytes;
+        if (!here || buffer.kind != Buffer::Kind::arena) lifetimes.back().bytes = 0;
+      }
+      arena = lay_out(lifetimes);
+    };
+    lay_out_part(false, program_.arena, program_.constant_bytes);
+    lay_out_part(true, program_.device_arena, program_.device_constant_bytes);
   }
 
   // ---- Buffers ----
@@ -65,12 +70,21 @@ class Compiler {
     return program_.buffers.size() - 1;
   }
   Operand new_operand(const Layout& layout, const Shape& shape) {
-    return {new_buffer(bytes_of(layout, shape)), layout};
+    const Operand operand{new_buffer(bytes_of(layout, shape)), layout};
+    program_.buffers[operand.buffer].on_device = on_device(layout);
+    return operand;
+  }
+  std::optional<std::size_t> new_scratch(const Offer& offer) {
+    if (offer.scratch == 0) return std::nullopt;
+    const std::size_t buffer = new_buffer(offer.scratch);
+    program_.buffers[buffer].on_device = offer.scratch_on_device;
+    return buffer;
   }
   std::size_t new_constant(Index node, Constant constant) {
     const std::size_t buffer = new_buffer(constant.bytes);
     program_.buffers[buffer].kind = Buffer::Kind::constant;
     program_.buffers[buffer].node = node;
+    program_.buffers[buffer].on_device = constant.on_device;
     program_.buffers[buffer].constant = std::move(constant);
     return buffer;
   }
@@ -106,16 +120,20 @@ class Compiler {
     const Operand source = as_made(value);
     for (const Operand& operand : places_[value])
       if (operand.layout == layout) return operand;
-    const Change change{shape(value), source.layout, layout, options_.threads};
-    auto [kernel, offer, remarks] = choose_change(options_.kernels, change);
-    const Operand operand = new_operand(layout, shape(value));
+    places_[value].push_back(changed(source, shape(value), layout));
+    return places_[value].back();
+  }
+
+  Operand changed(const Operand& source, const Shape& shape, const Layout& layout) {
+    auto [kernel, offer, remarks] = choose_change(options_.kernels, {shape, source.layout, layout, options_.threads});
+    const Operand operand = new_operand(layout, shape);
     Action action{.kind = Action::Kind::change, .kernel = std::string(kernel->name()), .inputs = {source}};
     action.detail = std::move(offer.detail);
     action.seconds = offer.seconds;
+    action.scratch = new_scratch(offer);
     action.output = operand;
     action.bind = std::move(offer.bind);
     add(std::move(action));
-    places_[value].push_back(operand);
     return operand;
   }
 
@@ -154,7 +172,7 @@ class Compiler {
   bool run_chosen(const Step& step) {
     const Node& node = model_.nodes[step.node];
     if (is_view(node.operation)) {  // the same elements in the same order: the output is the input's buffer
-      const Layout layout{Order::rows, as_made(node.inputs[0]).layout.type};
+      const Layout layout = layout_of_view(as_made(node.inputs[0]).layout, shape(node.inputs[0]), shape(node.output));
       places_[node.output].push_back({in_layout(node.inputs[0], layout).buffer, layout});
       return false;
     }
@@ -171,7 +189,7 @@ class Compiler {
     for (std::size_t i = 0; i < offer.inputs.size(); ++i)
       action.inputs.push_back(in_layout(request.inputs[i].value, offer.inputs[i]));
     for (Constant& constant : offer.constants) action.constants.push_back(new_constant(step.node, std::move(constant)));
-    if (offer.scratch > 0) action.scratch = new_buffer(offer.scratch);
+    action.scratch = new_scratch(offer);
     action.output = new_operand(offer.output, request.output_shape());
     action.bind = std::move(offer.bind);
     const ValueId result = model_.nodes[action.step.last()].output;
@@ -183,13 +201,18 @@ class Compiler {
   void watch(const OverflowGuard::Look& look) {
     const Operand source = as_made(look.value);
     const std::size_t bytes = bytes_of(source.layout, shape(look.value));
+    const auto most = static_cast<float>(look.limit);
     Action action{.kind = Action::Kind::watch, .kernel = "within", .inputs = {source}};
-    action.output = new_operand(kRows, {1});
-    action.bind = [bytes, type = source.layout.type, most = static_cast<float>(look.limit)] {
-      return bound([=](const Operands& at) { *at.results() = within(at.inputs[0], bytes, type, most) ? 0.F : 1.F; });
-    };
-    program_.watched.push_back({current_.node, action.output});
+    action.output = new_operand({on_device(source.layout) ? Order::images32 : Order::rows}, {1});
+    if (on_device(source.layout))
+      action.bind = options_.target->watch(shape(look.value), most);
+    else
+      action.bind = [bytes, type = source.layout.type, most] {
+        return bound([=](const Operands& at) { *at.results() = within(at.inputs[0], bytes, type, most) ? 0.F : 1.F; });
+      };
+    const Operand flag = action.output;
     add(std::move(action));
+    program_.watched.push_back({current_.node, on_device(flag.layout) ? changed(flag, {1}, kRows) : flag});
   }
 
   const Model& model_;

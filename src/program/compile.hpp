@@ -4,6 +4,7 @@
 
 #include "program/choose.hpp"
 #include "program/program.hpp"
+#include "program/target.hpp"
 #include "spdnn/model.hpp"
 
 namespace spdnn {
@@ -17,7 +18,8 @@ struct CompileOptions {
   Extent kernels_for = 1;                ///< see Request
   bool epilogues = true;                 ///< nodes may be computed with the one before them
   int threads = 1;
-  Kernels kernels{};  ///< that may be offered
+  Kernels kernels{};         ///< that may be offered
+  Target* target = nullptr;  ///< of those that run on a device
   /// Replaces choose(), if given.
   std::function<Choice(const Request&)> chooser{};
 };

@@ -32,29 +32,48 @@ Index images_at_once(const Model& model, const ModelEngineOptions& options) {
   return takes_any_batch(model) ? options.batch : 1;
 }
 
-CompileOptions compile_options(const Model& model, const ModelEngineOptions& options, const Kernels& kernels) {
+/// Programs of the host alone are stored.
+Program made(const Model& model, const Magnitudes& magnitudes, Index images, const CompileOptions& options) {
+  return options.target != nullptr ? compile(model, magnitudes, images, options)
+                                   : stored_or_compiled(model, magnitudes, images, options);
+}
+
+CompileOptions compile_options(const Model& model, const ModelEngineOptions& options, const Kernels& kernels,
+                               Target* target) {
   // With a fixed batch, each node's rows are those of all images.
   const Index images = takes_any_batch(model) ? options.images_for_kernels() : 1;
   return {.type = options.precision == Precision::bf16 ? ElementType::bf16 : ElementType::fp32,
           .kernels_for = images,
           .epilogues = options.epilogues,
           .threads = options.threads,
-          .kernels = kernels};
+          .kernels = kernels,
+          .target = target};
 }
 
 class Engine final : public ModelEngine {
  public:
-  Engine(std::shared_ptr<const Model> model, const ModelEngineOptions& options, const Kernels& kernels)
+  Engine(std::shared_ptr<const Model> model, const ModelEngineOptions& options, const Kernels& kernels,
+         std::shared_ptr<Target> target)
       : model_(std::move(model)),
         options_(options),
-        compile_options_(compile_options(*model_, options, kernels)),
+        target_(std::move(target)),
+        compile_options_(compile_options(*model_, options, kernels, target_.get())),
         magnitudes_(*model_),
+        constants_(target_.get()),
         seconds_(options.profile ? model_->nodes.size() : 0) {
     const Threads threads(options_.threads);
+    use_target();
     bind(images_at_once(*model_, options_));
   }
 
+  ~Engine() override {
+    if (target_ == nullptr) return;
+    target_->use();
+    target_->wait();
+  }
+
   void load(const Tensor& images) override {
+    use_target();
     const Index count = images_of(*model_, images, options_.batch);
     const Threads threads(options_.threads);
     const auto made = programs_.find(count);
@@ -76,11 +95,13 @@ class Engine final : public ModelEngine {
 
   Index advance(Index /*first*/, Index until) override {
     require_loaded();
+    use_target();
     const Threads threads(options_.threads);
     for (; next_ < bound_->actions() && bound_->place(next_) < until; ++next_) {
       if (options_.cancelled && options_.cancelled()) throw Cancelled("the run was cancelled");
       const Stopwatch watch;
       bound_->run(next_);
+      if (options_.profile && target_ != nullptr) target_->wait();
       if (options_.profile) seconds_[bound_->node(next_)] += watch.seconds();
     }
     return until;
@@ -88,6 +109,7 @@ class Engine final : public ModelEngine {
 
   std::vector<Tensor> outputs() override {
     require_loaded();
+    if (target_ != nullptr) target_->wait();
     std::vector<Tensor> all;
     for (std::size_t i = 0; i < model_->outputs.size(); ++i) {
       const Shape shape = with_batch(model_->values[model_->outputs[i]].shape, images_);
@@ -107,24 +129,38 @@ class Engine final : public ModelEngine {
   /// Programs are kept for use again, but not more than these: a loop over batches needs two, for the last batch too.
   static constexpr std::size_t kMostPrograms = 4;
 
+  void use_target() const {
+    if (target_ != nullptr) target_->use();
+  }
+
   void require_loaded() const {
     if (bound_ == nullptr) throw std::logic_error("no images are loaded");
   }
 
   BoundProgram& bind(Index images) {
-    const Program program = stored_or_compiled(*model_, magnitudes_, images, compile_options_);
+    const Program program = made(*model_, magnitudes_, images, compile_options_);
     if (programs_.size() >= kMostPrograms) programs_.clear();
-    if (program.arena.bytes > arena_->size()) arena_ = std::make_shared<HostMemory<std::byte>>(program.arena.bytes);
-    return programs_.try_emplace(images, program, constants_, arena_).first->second;
+    if (program.arena.bytes > host_bytes_) {
+      arenas_.host = host_memory(program.arena.bytes);
+      host_bytes_ = program.arena.bytes;
+    }
+    if (program.device_arena.bytes > device_bytes_) {
+      arenas_.device = target_->allocate(program.device_arena.bytes);
+      device_bytes_ = program.device_arena.bytes;
+    }
+    return programs_.try_emplace(images, program, constants_, arenas_).first->second;
   }
 
   std::shared_ptr<const Model> model_;
   ModelEngineOptions options_;
+  std::shared_ptr<Target> target_;  ///< null: the host alone
   CompileOptions compile_options_;
   Magnitudes magnitudes_;
   Constants constants_;
   /// The largest so far. Programs for fewer images, which nearly always need less, are bound to it as well.
-  std::shared_ptr<HostMemory<std::byte>> arena_ = std::make_shared<HostMemory<std::byte>>();
+  Arenas arenas_;
+  std::size_t host_bytes_ = 0;
+  std::size_t device_bytes_ = 0;
   std::map<Index, BoundProgram> programs_;  ///< by number of images
   BoundProgram* bound_ = nullptr;           ///< of the loaded images
   Array<float> input_;
@@ -136,19 +172,29 @@ class Engine final : public ModelEngine {
 
 }  // namespace
 
-Program program_for(const Model& model, const ModelEngineOptions& options, const Kernels& kernels) {
+Program program_for(const Model& model, const ModelEngineOptions& options, const Kernels& kernels, Target* target) {
   const Threads threads(options.threads);
-  return stored_or_compiled(model, Magnitudes(model), images_at_once(model, options),
-                            compile_options(model, options, kernels));
+  return made(model, Magnitudes(model), images_at_once(model, options),
+              compile_options(model, options, kernels, target));
 }
 
 std::string text_to_store(const Program& program, const Model& model, const ModelEngineOptions& options,
                           const Kernels& kernels) {
-  return stored_text(program,
-                     origin_of(model, images_at_once(model, options), compile_options(model, options, kernels)));
+  return stored_text(
+      program, origin_of(model, images_at_once(model, options), compile_options(model, options, kernels, nullptr)));
 }
 
-Support support_of(const Program& program, const ModelEngineOptions& options) {
+Support support_of(const Program& program, const ModelEngineOptions& options, Target* target) {
+  if (target != nullptr) {
+    const std::size_t bytes = program.device_arena.bytes + program.device_constant_bytes;
+    const std::size_t budget = target->memory_budget();
+    Support support{.working_bytes = bytes, .remarks = program.remarks};
+    support.too_large = bytes > budget;
+    if (support.too_large)
+      support.why_not = fmt::format(
+          "needs {} bytes of the device's memory for weights and activations; {} are available", bytes, budget);
+    return support;
+  }
   const std::size_t bytes = program.arena.bytes + program.constant_bytes;
   Support support{.working_bytes = bytes, .remarks = program.remarks};
   support.too_large = options.host_memory != 0 && bytes > options.host_memory;
@@ -159,8 +205,8 @@ Support support_of(const Program& program, const ModelEngineOptions& options) {
 }
 
 std::unique_ptr<ModelEngine> make(std::shared_ptr<const Model> model, const ModelEngineOptions& options,
-                                  const Kernels& kernels) {
-  return std::make_unique<Engine>(std::move(model), options, kernels);
+                                  const Kernels& kernels, std::shared_ptr<Target> target) {
+  return std::make_unique<Engine>(std::move(model), options, kernels, std::move(target));
 }
 
 }  // namespace spdnn::program

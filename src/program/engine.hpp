@@ -5,21 +5,25 @@
 
 #include "engines/model_engine.hpp"
 #include "program/program.hpp"
+#include "program/target.hpp"
 
 namespace spdnn::program {
 
-/// The program that an engine with these options and kernels would run for a whole batch; `options` have threads.
-Program program_for(const Model& model, const ModelEngineOptions& options, const Kernels& kernels);
+// `target` is that of kernels that run on a device; null if all run on the host.
 
-/// The text under which a program that was made by program_for() with these is stored (program/stored.hpp).
+/// The program that an engine with these options and kernels would run for a whole batch; `options` have threads.
+Program program_for(const Model& model, const ModelEngineOptions& options, const Kernels& kernels,
+                    Target* target = nullptr);
+
+/// The text under which a program of the host that program_for() made with these is stored (program/stored.hpp).
 std::string text_to_store(const Program& program, const Model& model, const ModelEngineOptions& options,
                           const Kernels& kernels);
 
 /// The Support of a variant for the program: why_not is without its name.
-Support support_of(const Program& program, const ModelEngineOptions& options);
+Support support_of(const Program& program, const ModelEngineOptions& options, Target* target = nullptr);
 
 /// An engine that offers these kernels; `options` have threads.
 std::unique_ptr<ModelEngine> make(std::shared_ptr<const Model> model, const ModelEngineOptions& options,
-                                  const Kernels& kernels);
+                                  const Kernels& kernels, std::shared_ptr<Target> target = {});
 
 }  // namespace spdnn::program

@@ -1,9 +1,11 @@
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
 
 #include "program/kernel.hpp"
+#include "program/target.hpp"
 #include "spdnn/outcome.hpp"
 #include "spdnn/types.hpp"
 
@@ -21,7 +23,8 @@ namespace spdnn::program {
 /// A family's kernels for a precision on this machine.
 struct FamilyKernels {
   Kernels kernels{};
-  std::string why_not{};  ///< where there are none
+  std::string why_not{};                                    ///< where there are none
+  std::shared_ptr<Target> (*target)(int device) = nullptr;  ///< if the kernels run on a device
 };
 
 enum class Zeros { multiplied, skipped };

@@ -35,7 +35,8 @@ class Bound {
 
   /// Sets the operands' addresses: before the first run, and again when the model's input moves.
   virtual void place(const Operands& operands) = 0;
-  /// Computes every byte of the output, with zeros in the padding of channel blocks. On OpenMP's threads.
+  /// Computes every byte of the output, with zeros in the padding of channel blocks. On OpenMP's threads, or after what
+  /// was given to the device before; then it may return before that is done, unless the output is in host memory.
   virtual void run() = 0;
 };
 
@@ -48,6 +49,7 @@ struct Constant {
   std::string form;  ///< constants of one node, part and form are made once, for all programs of an engine
   std::size_t bytes = 0;
   std::function<void(std::byte* to)> fill;
+  bool on_device = false;  ///< filled in host memory, then copied
 };
 
 /// A value that a step reads.
@@ -81,6 +83,7 @@ struct Offer {
   bool fused = false;        ///< does the nodes that are fused as well, all of them; otherwise they follow one by one
   bool skips_zeros = false;  ///< multiplies no weight that is zero
   std::size_t scratch = 0;   ///< bytes
+  bool scratch_on_device = false;
   std::vector<Constant> constants{};
   double seconds = 0;  ///< predicted
   std::function<std::unique_ptr<Bound>()> bind{};

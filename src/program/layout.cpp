@@ -4,11 +4,15 @@
 
 namespace spdnn::program {
 
-bool fits(Order order, const Shape& shape) { return order == Order::rows || shape.size() == 3 || shape.size() == 4; }
+bool fits(Order order, const Shape& shape) {
+  if (order == Order::images32) return !shape.empty();
+  return order == Order::rows || shape.size() == 3 || shape.size() == 4;
+}
 
 Extent channels_together(Order order, const Shape& shape) {
   switch (order) {
     case Order::rows:
+    case Order::images32:
       return 1;
     case Order::nhwc:
       return image_extents(shape).channels;
@@ -21,6 +25,11 @@ Extent channels_together(Order order, const Shape& shape) {
 }
 
 std::size_t elements_of(const Layout& layout, const Shape& shape) {
+  if (layout.order == Order::images32) {
+    Shape filled = shape;
+    filled.front() = (shape.front() + kImagesTogether - 1) / kImagesTogether * kImagesTogether;
+    return elements(filled).value();
+  }
   if (layout.order != Order::nchw8c && layout.order != Order::nchw16c) return elements(shape).value();
   const ImageExtents image = image_extents(shape);
   const Extent together = channels_together(layout.order, shape);
@@ -38,8 +47,13 @@ Shape shape_in_memory(Order order, const Shape& shape) {
   return {image.images, image.height, image.width, image.channels};
 }
 
+Layout layout_of_view(const Layout& made, const Shape& from, const Shape& to) {
+  const bool same_images = !from.empty() && !to.empty() && from.front() == to.front();
+  return {on_device(made) && same_images ? made.order : Order::rows, made.type};
+}
+
 std::string text(const Layout& layout) {
-  constexpr const char* kNames[] = {"rows", "nhwc", "nchw8c", "nchw16c"};
+  constexpr const char* kNames[] = {"rows", "nhwc", "nchw8c", "nchw16c", "images32"};
   return std::string(kNames[static_cast<std::size_t>(layout.order)]) +
          (layout.type == ElementType::bf16 ? " bf16" : "");
 }

@@ -11,10 +11,12 @@ namespace spdnn::program {
 /// The order of a tensor's elements in memory, the first letter being the outermost axis. A sequence N, C, W is an
 /// image of H = 1.
 enum class Order : std::uint8_t {
-  rows,     ///< row-major, for tensors of any shape; of images: N, C, H, W
-  nhwc,     ///< channels innermost
-  nchw8c,   ///< blocks of 8 channels, innermost; the last block is filled up with zeros
-  nchw16c,  ///< likewise of 16
+  rows,      ///< row-major, for tensors of any shape; of images: N, C, H, W
+  nhwc,      ///< channels innermost
+  nchw8c,    ///< blocks of 8 channels, innermost; the last block is filled up with zeros
+  nchw16c,   ///< likewise of 16
+  images32,  ///< in a device's memory: blocks of 32 images, innermost, around an image's elements in row-major order;
+             ///< the last block is filled up with images whose numbers nobody reads
 };
 
 enum class ElementType : std::uint8_t { fp32, bf16 };
@@ -28,8 +30,15 @@ struct Layout {
 };
 
 inline constexpr Layout kRows{};
+inline constexpr Layout kImages32{Order::images32};
+/// Images of a block of images32.
+inline constexpr Extent kImagesTogether = 32;
 
-/// Whether a tensor of that shape can have the order: all but `rows` are of images and sequences.
+/// Whether a tensor in that layout is in a device's memory.
+inline bool on_device(const Layout& layout) { return layout.order == Order::images32; }
+
+/// Whether a tensor of that shape can have the order: `rows` are of any shape, `images32` of one with an axis, the
+/// others of images and sequences.
 bool fits(Order order, const Shape& shape);
 
 /// How many channels lie side by side: 1 in `rows`, all in `nhwc`, otherwise those of a block.
@@ -41,6 +50,9 @@ std::size_t bytes_of(const Layout& layout, const Shape& shape);
 
 /// The axes in the order in which they lie in memory, of orders without blocks.
 Shape shape_in_memory(Order order, const Shape& shape);
+
+/// The layout of a value that has the same elements in the same order as one of shape `from` made in that layout.
+Layout layout_of_view(const Layout& made, const Shape& from, const Shape& to);
 
 /// For people, and in stored programs: `nchw16c`, `rows bf16`.
 std::string text(const Layout& layout);

@@ -102,7 +102,9 @@ class PathFinder {
         continue;
       }
       State viewed = state;
-      const Layout layout{Order::rows, layouts_of(viewed.there, node.inputs[0]).front().type};
+      const Layout layout = layout_of_view(layouts_of(viewed.there, node.inputs[0]).front(),
+                                           with_batch(model_.values[node.inputs[0]].shape, images_),
+                                           with_batch(model_.values[node.output].shape, images_));
       change(viewed, node.inputs[0], layout);
       viewed.there[node.output] = {layout};
       add_state(next, std::move(viewed));

@@ -17,6 +17,7 @@ namespace spdnn::program {
 struct Buffer {
   enum class Kind { input, arena, constant };
   Kind kind = Kind::arena;
+  bool on_device = false;
   Lifetime lifetime;  ///< in actions
   Index node = 0;     ///< of a constant: the node that it belongs to, or the value that it is
   Constant constant{};
@@ -61,6 +62,8 @@ struct Program {
   std::optional<Index> unproven;  ///< the first node that may exceed fp32 whatever it reads
   ArenaLayout arena;              ///< by buffer; those that are not the arena's have no bytes there
   std::size_t constant_bytes = 0;
+  ArenaLayout device_arena;  ///< likewise, in a device's memory
+  std::size_t device_constant_bytes = 0;
   std::vector<std::string> remarks;  ///< for nodes with a choice: the kernel and the reason
   std::vector<Index> zeros_skipped;  ///< nodes whose zero weights are not multiplied
 

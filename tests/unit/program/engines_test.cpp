@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "engines/devices.hpp"
 #include "engines/model_engine.hpp"
 #include "model/oracle/evaluate.hpp"
 #include "spdnn/error.hpp"
@@ -79,6 +80,7 @@ double ratio_after_no_numbers(const ModelVariant& variant) {
 class ModelEngines : public ::testing::TestWithParam<std::string> {
  protected:
   void SetUp() override {
+    if (const std::string why_not = why_unusable(variant().device, 0); !why_not.empty()) GTEST_SKIP() << why_not;
     const ModelEngineOptions options{.precision = variant().precisions.front()};
     const Support support = support_of(variant(), testing::small_network(1, 0.4).model, options);
     EXPECT_TRUE(support.takes()) << support.why_not;
@@ -457,8 +459,7 @@ TEST(ModelEnginesInBf16, AreOffByRoundingOnly) {
 
 std::vector<std::string> names() {
   std::vector<std::string> all;
-  for (const ModelVariant& variant : model_variants())
-    if (variant.device == Device::cpu) all.emplace_back(variant.name);
+  for (const ModelVariant& variant : model_variants()) all.emplace_back(variant.name);
   return all;
 }
 INSTANTIATE_TEST_SUITE_P(Each, ModelEngines, ::testing::ValuesIn(names()), [](const auto& one) { return one.param; });

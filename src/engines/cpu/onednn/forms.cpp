@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <span>
+#include <stdexcept>
 
 namespace spdnn::onednn {
 
@@ -57,6 +58,8 @@ Desc desc_of(const Shape& shape, const Layout& layout) {
       return {dims, type, Tag::nChw8c};
     case Order::nchw16c:
       return {dims, type, Tag::nChw16c};
+    case Order::images32:
+      throw std::logic_error("a tensor of a device, for oneDNN");
   }
   return plain_desc(dims, type);
 }

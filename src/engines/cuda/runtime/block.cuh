@@ -23,10 +23,24 @@ __device__ T* dynamic_shared() {
 __device__ inline std::uint32_t shared_address(const void* variable) {
   return static_cast<std::uint32_t>(__cvta_generic_to_shared(variable));
 }
-__device__ inline float load_shared(std::uint32_t address) {
-  float value = 0.0F;
-  asm volatile("ld.shared.f32 %0, [%1];" : "=f"(value) : "r"(address) : "memory");
-  return value;
+template <class T = float>
+__device__ T load_shared(std::uint32_t address) {
+  if constexpr (sizeof(T) == 16) {
+    uint4 v;
+    asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
+                 : "r"(address)
+                 : "memory");
+    return std::bit_cast<T>(v);
+  } else if constexpr (sizeof(T) == 8) {
+    uint2 v;
+    asm volatile("ld.shared.v2.u32 {%0, %1}, [%2];" : "=r"(v.x), "=r"(v.y) : "r"(address) : "memory");
+    return std::bit_cast<T>(v);
+  } else {
+    std::uint32_t v = 0;
+    asm volatile("ld.shared.u32 %0, [%1];" : "=r"(v) : "r"(address) : "memory");
+    return std::bit_cast<T>(v);
+  }
 }
 __device__ inline void store_shared(std::uint32_t address, float value) {
   asm volatile("st.shared.f32 [%0], %1;" ::"r"(address), "f"(value) : "memory");

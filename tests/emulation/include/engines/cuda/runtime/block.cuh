@@ -17,8 +17,9 @@ T* dynamic_shared() {
 inline std::uint32_t shared_address(const void* variable) {
   return static_cast<std::uint32_t>(static_cast<const std::byte*>(variable) - emulation::dynamic_shared());
 }
-inline float load_shared(std::uint32_t address) {
-  return *reinterpret_cast<const float*>(emulation::dynamic_shared() + address);
+template <class T = float>
+T load_shared(std::uint32_t address) {
+  return *reinterpret_cast<const T*>(emulation::dynamic_shared() + address);
 }
 inline void store_shared(std::uint32_t address, float value) {
   *reinterpret_cast<float*>(emulation::dynamic_shared() + address) = value;
@@ -47,5 +48,8 @@ void async_copy(void* shared, const void* global) {
   std::memcpy(shared, global, kBytes);
 }
 inline void async_copy_wait() {}
+inline void async_copy_commit() {}
+template <unsigned kBut>
+void async_copy_wait() {}
 
 }  // namespace spdnn::cuda

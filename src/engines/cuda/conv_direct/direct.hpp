@@ -1,0 +1,102 @@
+#pragma once
+
+// Direct sparse convolution on images32, driven by data: the non-zero weights are a stream of offsets and values,
+// without unfolding the input. Method: Park et al., Faster CNNs with Direct Sparse Convolutions and Guided Pruning
+// (ICLR 2017), section 3.1, and Chen, Escort: Efficient Sparse Convolutional Neural Networks on GPUs (2019), section 3.
+// Compiled without CUDA, except for the launch.
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "engines/cuda/conv_direct/functions.hpp"
+#include "engines/cuda/layers/activation.hpp"
+#include "spdnn/csr_matrix.hpp"
+
+namespace spdnn::cuda {
+
+inline constexpr Index kDirectWarps = 16;  ///< of a block
+inline constexpr Index kTileRows = 4;      ///< of output pixels: eight lanes for each
+inline constexpr Index kNoFilter = 0xffffffff;
+inline constexpr std::size_t kPixelBytes = 128;  ///< of 32 images
+
+/// A convolution without groups as the kernel sees it. A pixel is one of a channel, of 32 images: 32 floats. Steps are
+/// in pixels. By axis: 0 is H, 1 is W.
+struct DirectShape {
+  Index channels = 0;
+  Index filters = 0;
+  Index blocks = 0;  ///< of images
+  Index in[2]{};
+  Index out[2]{};
+  Index kernel[2]{};
+  Index stride[2]{};
+  Index dilation[2]{};
+  Index pad[2]{};  ///< at the beginning
+  std::size_t in_block = 0, in_channel = 0, in_row = 0;
+  std::size_t out_block = 0, out_channel = 0, out_row = 0;
+};
+
+/// How the work is divided: a block of threads computes kTileRows x `columns` pixels of 16 x `filters` outputs, of 32
+/// images, and goes through the input `channels` channels at a time.
+struct DirectTiling {
+  Index columns = 0;   ///< of a tile: 7, 4, 2 or 1
+  Index filters = 0;   ///< of a warp
+  Index channels = 0;  ///< of a chunk
+  Index chunks = 0;    ///< of the input's channels
+  Index filter_blocks = 0;
+  Index rows_read = 0;  ///< of a tile's input
+  Index columns_read = 0;
+
+  SPDNN_HOST_DEVICE std::size_t tile_bytes() const {
+    return std::size_t{channels} * rows_read * columns_read * kPixelBytes;
+  }
+};
+
+/// The tiling for blocks with so much shared memory; empty if not even one channel fits, or if the grid is too large.
+std::optional<DirectTiling> direct_tiling(const DirectShape& shape, std::size_t nonzeros, std::size_t block_bytes);
+
+/// The weights as the kernel reads them, one array after another:
+///   Index starts[filter_blocks x chunks + 1]     where the part of a block and chunk begins, in bytes from the array
+///   Index filters[filter_blocks x 16 x filters]  whose outputs each warp computes; kNoFilter: none
+///   float bias[shape.filters]
+///   parts, each aligned to 16 bytes: Index begins[16 x filters + 1], in entries of 8 bytes from the part, then
+///   entries: the offset of the input pixel in the tile in bytes, and the weight
+/// Filters are dealt to the warps by their numbers of non-zeros, so that all have about as many.
+class DirectWeights {
+ public:
+  /// At least the bytes that pack() writes.
+  static std::size_t bytes(const DirectShape& shape, const DirectTiling& tiling, std::size_t nonzeros);
+  /// `bias`: null, or one for each filter.
+  static void pack(const DirectShape& shape, const DirectTiling& tiling, const CsrMatrix& weights, const float* bias,
+                   std::byte* to);
+  /// The largest part in bytes.
+  static std::size_t largest_part(const DirectShape& shape, const DirectTiling& tiling, const CsrMatrix& weights);
+
+  static std::size_t filters_at(const DirectTiling& tiling);
+  static std::size_t bias_at(const DirectTiling& tiling);
+  static std::size_t parts_at(const DirectShape& shape, const DirectTiling& tiling);
+};
+
+/// Shared memory of a block: two chunks, and an entry that is read ahead.
+std::size_t direct_shared_bytes(const DirectTiling& tiling, std::size_t part_bytes);
+
+/// y = functions(convolution of x). `part_bytes`: largest_part().
+void convolve_directly(const DirectShape& shape, const DirectTiling& tiling, const std::byte* weights,
+                       std::size_t part_bytes, const float* x, const Functions& functions, float* y,
+                       CUstream_st* stream);
+
+/// A non-zero weight of a grouped convolution: the input pixel of output pixel (p, q) is (p stride + row, q stride +
+/// column) of a channel.
+struct Tap {
+  Index channel;
+  std::int32_t row;
+  std::int32_t column;
+  float weight;
+};
+
+/// A convolution with any groups, in which each output reads its taps from device memory: for depthwise ones, which
+/// have few. `taps` of filter k are begins[k] .. begins[k+1]-1.
+void convolve_by_taps(const DirectShape& shape, const Index* begins, const Tap* taps, const float* bias, const float* x,
+                      const Functions& functions, float* y, CUstream_st* stream);
+
+}  // namespace spdnn::cuda

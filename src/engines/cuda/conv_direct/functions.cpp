@@ -1,0 +1,230 @@
+// Offers of activations, combinations of two values, joined values and pools.
+
+#include "engines/cuda/conv_direct/functions.hpp"
+
+#include <cuda_runtime_api.h>
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+
+#include "engines/cuda/conv_direct/epilogue.hpp"
+#include "engines/cuda/conv_direct/kernels.hpp"
+#include "model/operations/geometry.hpp"
+
+namespace spdnn::cuda {
+
+namespace {
+
+using program::Constant;
+using program::kImages32;
+using program::Offer;
+using program::Operands;
+using program::Request;
+
+double bytes_of_step(const Request& request) {
+  double bytes = static_cast<double>(bytes_of(kImages32, request.output_shape()));
+  for (std::size_t i = 0; i < request.own_inputs(); ++i)
+    if (has_images(request, i)) bytes += static_cast<double>(bytes_of(kImages32, request.inputs[i].shape));
+  return bytes;
+}
+
+Offer offer_of(const Request& request, std::function<void(const Operands&)> run) {
+  Offer offer;
+  offer.inputs.assign(request.own_inputs(), kImages32);
+  offer.output = kImages32;
+  offer.fused = request.step.fused.empty();
+  offer.seconds = seconds_on_device(bytes_of_step(request));
+  offer.bind = [run = std::move(run)] { return program::bound(run); };
+  return offer;
+}
+
+std::vector<Offer> offers_of(const Request& request, const Activation& activation) {
+  if (!has_images(request, 0)) return {};
+  const std::size_t count = elements_of(kImages32, request.output_shape());
+  if (activation.kind != Activation::Kind::prelu) {
+    const std::optional<Function> function = function_of(activation);
+    if (!function) return {};
+    return {offer_of(request, [=](const Operands& at) {
+      apply_functions(at.floats(0), count, {{*function}, 1}, at.results(), cudaStreamPerThread);
+    })};
+  }
+  const Shape shape = request.output_shape();
+  if (shape.size() < 2) return {};
+  const auto channels = static_cast<std::size_t>(shape[1]);
+  const auto plane = static_cast<std::size_t>(elements_of_image(shape)) / std::max(channels, std::size_t{1});
+  const auto blocks = static_cast<std::size_t>(blocks_of(shape));
+  Offer offer = offer_of(request, [=](const Operands& at) {
+    apply_slopes(at.floats(0), blocks, channels, plane, at.constant(0), at.results(), cudaStreamPerThread);
+  });
+  offer.constants.push_back({.part = 0,
+                             .form = "a slope per channel",
+                             .bytes = channels * sizeof(float),
+                             .fill =
+                                 [&activation, channels](std::byte* to) {
+                                   auto* const slopes = reinterpret_cast<float*>(to);
+                                   for (std::size_t c = 0; c < channels; ++c)
+                                     slopes[c] =
+                                         activation.alphas.size() == 1 ? activation.alphas[0] : activation.alphas[c];
+                                 },
+                             .on_device = true});
+  return {std::move(offer)};
+}
+
+std::optional<Combination> combination_of(Elementwise::Kind kind) {
+  switch (kind) {
+    case Elementwise::Kind::add:
+      return Combination::add;
+    case Elementwise::Kind::subtract:
+      return Combination::subtract;
+    case Elementwise::Kind::multiply:
+      return Combination::multiply;
+    case Elementwise::Kind::divide:
+      return Combination::divide;
+    case Elementwise::Kind::maximum:
+      return Combination::maximum;
+    case Elementwise::Kind::minimum:
+      return Combination::minimum;
+    default:
+      return std::nullopt;
+  }
+}
+
+/// How the operands lie over the output's images; empty if one of them does not lie as images or as a constant of one.
+std::optional<Broadcast> broadcast_of(const Request& request) {
+  const Shape output = request.output_shape();
+  if (output.size() < 2 || output.size() > kMostAxes + 1) return std::nullopt;
+  Broadcast broadcast;
+  broadcast.axes = static_cast<Index>(output.size()) - 1;
+  for (Index axis = 0; axis < broadcast.axes; ++axis) broadcast.extents[axis] = static_cast<Index>(output[axis + 1]);
+  for (Index k = 0; k < 2; ++k) {
+    Shape shape = request.inputs[k].shape;
+    broadcast.has_images[k] = has_images(request, k) && shape.size() == output.size();
+    if (!broadcast.has_images[k]) {
+      if (!request.model.values[request.inputs[k].value].constant) return std::nullopt;
+      shape.insert(shape.begin(), output.size() - shape.size(), 1);
+      if (shape.front() != 1) return std::nullopt;
+    }
+    std::size_t step = 1;
+    for (Index axis = broadcast.axes; axis-- > 0;) {
+      const auto extent = static_cast<std::size_t>(shape[axis + 1]);
+      broadcast.steps[k][axis] = extent == 1 ? 0 : static_cast<Index>(step);
+      step *= extent;
+    }
+    broadcast.elements[k] = step;
+  }
+  return broadcast;
+}
+
+std::vector<Offer> offers_of(const Request& request, const Elementwise& elementwise) {
+  const std::optional<Combination> combination = combination_of(elementwise.kind);
+  const std::optional<Broadcast> broadcast = broadcast_of(request);
+  if (!combination || !broadcast) return {};
+  const auto blocks = static_cast<std::size_t>(blocks_of(request.output_shape()));
+  std::vector<Constant> constants;
+  for (int k = 0; k < 2; ++k) {
+    if (broadcast->has_images[k]) continue;
+    const Tensor& tensor = *request.model.values[request.inputs[k].value].constant;
+    constants.push_back(
+        {.part = k,
+         .form = "row-major, on the device",
+         .bytes = tensor.values.bytes(),
+         .fill = [&tensor](std::byte* to) { std::memcpy(to, tensor.values.data(), tensor.values.bytes()); },
+         .on_device = true});
+  }
+  if (constants.size() == 2) return {};
+  Offer offer = offer_of(request, [broadcast = *broadcast, combination = *combination, blocks](const Operands& at) {
+    const auto operand = [&](Index k) { return broadcast.has_images[k] ? at.floats(k) : at.constant(0); };
+    combine(operand(0), operand(1), blocks, broadcast, combination, at.results(), cudaStreamPerThread);
+  });
+  for (Index k = 0; k < 2; ++k)
+    if (!broadcast->has_images[k]) offer.inputs[k] = program::kRows;  // not read
+  offer.constants = std::move(constants);
+  return {std::move(offer)};
+}
+
+std::vector<Offer> offers_of(const Request& request, const Concat& concat) {
+  if (concat.axis == 0) return {};
+  struct Part {
+    std::size_t own;
+    std::size_t first;
+  };
+  const auto product = [](Shape::const_iterator begin, Shape::const_iterator end) {
+    return static_cast<std::size_t>(std::accumulate(begin, end, Extent{1}, std::multiplies<>()));
+  };
+  const Shape output = request.output_shape();
+  const std::size_t outer = product(output.begin() + 1, output.begin() + concat.axis);
+  const std::size_t all = product(output.begin() + concat.axis, output.end());
+  std::vector<Part> parts;
+  std::size_t first = 0;
+  for (std::size_t i = 0; i < request.own_inputs(); ++i) {
+    if (!has_images(request, i)) return {};
+    const Shape& shape = request.inputs[i].shape;
+    const std::size_t own = product(shape.begin() + concat.axis, shape.end());
+    parts.push_back({own, first});
+    first += own;
+  }
+  const auto blocks = static_cast<std::size_t>(blocks_of(output));
+  return {offer_of(request, [=](const Operands& at) {
+    for (std::size_t i = 0; i < parts.size(); ++i)
+      join(at.floats(i), blocks, outer, parts[i].own, all, parts[i].first, at.results(), cudaStreamPerThread);
+  })};
+}
+
+std::vector<Offer> offers_of(const Request& request, Pooling pooling) {
+  if (!has_images(request, 0)) return {};
+  const ImageExtents in = image_extents(request.inputs[0].shape);
+  const ImageExtents out = image_extents(request.output_shape());
+  for (std::size_t axis = 0; axis < 2; ++axis) {
+    pooling.in[axis] = static_cast<Index>(in.spatial(axis));
+    pooling.out[axis] = static_cast<Index>(out.spatial(axis));
+  }
+  const auto planes = static_cast<std::size_t>(blocks_of(request.output_shape()) * in.channels);
+  return {offer_of(
+      request, [=](const Operands& at) { pool(at.floats(0), planes, pooling, at.results(), cudaStreamPerThread); })};
+}
+
+std::vector<Offer> offers_of(const Request& request, const Pool& node) {
+  Pooling pooling{.maximum = node.kind == Pool::Kind::max, .count_padding = node.count_padding};
+  for (std::size_t axis = 0; axis < 2; ++axis) {
+    pooling.kernel[axis] = node.window.kernel[axis];
+    pooling.stride[axis] = node.window.stride[axis];
+    pooling.dilation[axis] = node.window.dilation[axis];
+    pooling.pad_begin[axis] = node.window.pad_begin[axis];
+    pooling.pad_end[axis] = node.window.pad_end[axis];
+  }
+  return offers_of(request, pooling);
+}
+
+std::vector<Offer> offers_of(const Request& request, const GlobalPool& node) {
+  const ImageExtents in = image_extents(request.inputs[0].shape);
+  Pooling pooling{.maximum = node.kind == Pool::Kind::max};
+  for (std::size_t axis = 0; axis < 2; ++axis) {
+    pooling.kernel[axis] = static_cast<Index>(in.spatial(axis));
+    pooling.stride[axis] = pooling.dilation[axis] = 1;
+  }
+  return offers_of(request, pooling);
+}
+
+/// Operations of other kernels, and of the host.
+template <class Operation>
+std::vector<Offer> offers_of(const Request& /*request*/, const Operation& /*operation*/) {
+  return {};
+}
+
+class FunctionsKernel final : public program::Kernel {
+ public:
+  std::string_view name() const override { return "images32"; }
+  std::vector<Offer> offers(const Request& request) const override {
+    return std::visit([&](const auto& operation) { return offers_of(request, operation); }, request.node().operation);
+  }
+};
+
+}  // namespace
+
+const program::Kernel& functions_kernel() {
+  static const FunctionsKernel kernel;
+  return kernel;
+}
+
+}  // namespace spdnn::cuda

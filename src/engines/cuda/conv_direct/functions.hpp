@@ -1,0 +1,77 @@
+#pragma once
+
+// Functions of elements on a device, as arguments of kernels.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "spdnn/types.hpp"
+
+struct CUstream_st;  // of CUDA
+
+namespace spdnn::cuda {
+
+/// A function of one element.
+struct Function {
+  enum class Kind : std::uint8_t { clip, leaky, sigmoid, tanh, hard_sigmoid, hard_swish, line, addition };
+  Kind kind = Kind::line;
+  float a = 1;                   ///< the lower limit; the slope below 0; the slope
+  float b = 0;                   ///< the upper limit; the offset
+  const float* other = nullptr;  ///< addition: of the same element, in images32
+};
+
+inline constexpr Index kMostFunctions = 4;
+
+/// Functions that are applied to each result, one after another.
+struct Functions {
+  Function all[kMostFunctions];
+  Index count = 0;
+};
+
+/// y = functions(x), of `count` numbers.
+void apply_functions(const float* x, std::size_t count, const Functions& functions, float* y, CUstream_st* stream);
+
+/// y = x where x is not below 0, else the slope of its channel times x; an image has `channels` times `plane` elements.
+void apply_slopes(const float* x, std::size_t blocks, std::size_t channels, std::size_t plane, const float* slopes,
+                  float* y, CUstream_st* stream);
+
+inline constexpr Index kMostAxes = 5;  ///< of an image
+
+/// How an operation of two operands walks over an image: by axis, the extent of the result and the step of each
+/// operand, 0 where it has one element for all.
+struct Broadcast {
+  Index axes = 0;
+  Index extents[kMostAxes]{};
+  Index steps[2][kMostAxes]{};
+  bool has_images[2]{};       ///< else it has one number for all images
+  std::size_t elements[2]{};  ///< of an image
+};
+
+enum class Combination : std::uint8_t { add, subtract, multiply, divide, maximum, minimum };
+
+void combine(const float* a, const float* b, std::size_t blocks, const Broadcast& broadcast, Combination combination,
+             float* y, CUstream_st* stream);
+
+/// Copies images of `outer` times `own` elements, between others: element (i, k) becomes element i `all` + `first` + k.
+void join(const float* x, std::size_t blocks, std::size_t outer, std::size_t own, std::size_t all, std::size_t first,
+          float* y, CUstream_st* stream);
+
+/// Maxima or means over windows of each channel's plane.
+struct Pooling {
+  bool maximum = true;
+  bool count_padding = false;  ///< a mean is over the padded places too
+  Index in[2]{};               ///< height, width
+  Index out[2]{};
+  Index kernel[2]{};
+  Index stride[2]{};
+  Index dilation[2]{};
+  Index pad_begin[2]{};
+  Index pad_end[2]{};
+};
+
+void pool(const float* x, std::size_t planes, const Pooling& pooling, float* y, CUstream_st* stream);
+
+}  // namespace spdnn::cuda

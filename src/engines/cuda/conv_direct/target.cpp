@@ -1,0 +1,51 @@
+// A GPU as the target of programs.
+
+#include "engines/cuda/conv_direct/target.hpp"
+
+#include <algorithm>
+
+#include "engines/cuda/conv_direct/images32.hpp"
+#include "engines/cuda/conv_direct/kernels.hpp"
+#include "engines/cuda/runtime/device.hpp"
+#include "engines/cuda/runtime/device_info.hpp"
+#include "engines/cuda/runtime/memory.hpp"
+
+namespace spdnn::cuda {
+
+namespace {
+
+class CudaTarget final : public program::Target {
+ public:
+  explicit CudaTarget(int device) : options_{.device = device} {}
+
+  void use() override { use_device(options_); }
+  std::shared_ptr<std::byte> allocate(std::size_t bytes) override {
+    auto* const data =
+        static_cast<std::byte*>(allocate_on_device(std::max(bytes, std::size_t{1}), cudaStreamPerThread));
+    return {data, [](std::byte* memory) { cudaFreeAsync(memory, cudaStreamPerThread); }};
+  }
+  void upload(std::byte* to, const std::byte* from, std::size_t bytes) override {
+    check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, cudaStreamPerThread));
+    wait();
+  }
+  void wait() override { check(cudaStreamSynchronize(cudaStreamPerThread)); }
+  std::size_t memory_budget() override { return cuda::memory_budget(options_); }
+  std::function<std::unique_ptr<program::Bound>()> watch(const Shape& shape, float most) override {
+    const auto images = static_cast<std::size_t>(shape.front());
+    const auto elements = static_cast<std::size_t>(elements_of_image(shape));
+    return [=] {
+      return program::bound([=](const program::Operands& at) {
+        watch_numbers(at.floats(0), images, elements, most, at.results(), cudaStreamPerThread);
+      });
+    };
+  }
+
+ private:
+  EngineOptions options_;
+};
+
+}  // namespace
+
+std::shared_ptr<program::Target> target_of(int device) { return std::make_shared<CudaTarget>(device); }
+
+}  // namespace spdnn::cuda

@@ -1,0 +1,221 @@
+// The kernel conv_direct: convolutions and linear nodes without their zeros.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+
+#include "engines/cuda/conv_direct/direct.hpp"
+#include "engines/cuda/conv_direct/epilogue.hpp"
+#include "engines/cuda/conv_direct/kernels.hpp"
+#include "engines/cuda/runtime/device.hpp"
+#include "model/operations/geometry.hpp"
+
+namespace spdnn::cuda {
+
+namespace {
+
+using program::Constant;
+using program::kImages32;
+using program::Offer;
+using program::Operands;
+using program::Request;
+
+constexpr Offset kMostNonzeros = Offset{1} << 28U;  ///< their places have 32 bits
+
+double bytes_of_step(const Request& request) {
+  return static_cast<double>(bytes_of(kImages32, request.inputs[0].shape) +
+                             bytes_of(kImages32, request.output_shape()));
+}
+
+DirectShape shape_of(const Request& request, const Convolution& convolution) {
+  const ImageExtents in = image_extents(request.inputs[0].shape);
+  const ImageExtents out = image_extents(request.output_shape());
+  DirectShape shape{.channels = static_cast<Index>(in.channels),
+                    .filters = static_cast<Index>(out.channels),
+                    .blocks = static_cast<Index>(blocks_of(request.output_shape()))};
+  for (std::size_t axis = 0; axis < 2; ++axis) {
+    shape.in[axis] = static_cast<Index>(in.spatial(axis));
+    shape.out[axis] = static_cast<Index>(out.spatial(axis));
+    shape.kernel[axis] = convolution.window.kernel[axis];
+    shape.stride[axis] = convolution.window.stride[axis];
+    shape.dilation[axis] = convolution.window.dilation[axis];
+    shape.pad[axis] = convolution.window.pad_begin[axis];
+  }
+  shape.in_row = shape.in[1];
+  shape.in_channel = shape.in_row * shape.in[0];
+  shape.in_block = shape.in_channel * shape.channels;
+  shape.out_row = shape.out[1];
+  shape.out_channel = shape.out_row * shape.out[0];
+  shape.out_block = shape.out_channel * shape.filters;
+  return shape;
+}
+
+/// A linear node as a convolution of one pixel: the blocks of images take the place of rows.
+DirectShape shape_of(const Request& request, const Linear& linear) {
+  const auto inputs = static_cast<Index>(request.inputs[0].shape[1]);
+  const Index outputs = linear.weights.csr().rows;
+  const auto blocks = static_cast<Index>(blocks_of(request.output_shape()));
+  return {.channels = inputs,
+          .filters = outputs,
+          .blocks = 1,
+          .in = {blocks, 1},
+          .out = {blocks, 1},
+          .kernel = {1, 1},
+          .stride = {1, 1},
+          .dilation = {1, 1},
+          .in_channel = 1,
+          .in_row = inputs,
+          .out_channel = 1,
+          .out_row = outputs};
+}
+
+/// An offer without constants and kernel, if the device has the fused functions.
+Offer offer_of(const Request& request, const std::optional<std::vector<Function>>& fused, Offset nonzeros,
+               const DirectShape& shape) {
+  Offer offer;
+  offer.fused = fused.has_value();
+  offer.inputs.assign(offer.fused ? request.inputs.size() : request.own_inputs(), kImages32);
+  offer.output = kImages32;
+  offer.skips_zeros = true;
+  const double pixels = static_cast<double>(shape.blocks) * program::kImagesTogether * shape.out[0] * shape.out[1];
+  offer.seconds = seconds_on_device(bytes_of_step(request), static_cast<double>(nonzeros) * pixels);
+  return offer;
+}
+
+/// The tiling, and the largest part of the weights in it.
+struct Fitted {
+  DirectTiling tiling;
+  std::size_t part_bytes;
+};
+
+std::optional<Fitted> fitted(const DirectShape& shape, const CsrMatrix& weights, std::size_t block_bytes) {
+  for (std::size_t bytes = block_bytes; bytes > block_bytes / 8; bytes -= block_bytes / 8) {
+    const std::optional<DirectTiling> tiling = direct_tiling(shape, weights.entries(), bytes);
+    if (!tiling) return std::nullopt;
+    const std::size_t part = DirectWeights::largest_part(shape, *tiling, weights);
+    if (direct_shared_bytes(*tiling, part) <= block_bytes) return Fitted{*tiling, part};
+  }
+  return std::nullopt;
+}
+
+std::vector<Offer> direct_offers(const Request& request, const DirectShape& shape, const CsrMatrix& weights,
+                                 const std::vector<float>& bias) {
+  const std::optional<Fitted> fit = fitted(shape, weights, device_properties(0).sharedMemPerBlockOptin);
+  if (!fit) return {};
+  const DirectTiling tiling = fit->tiling;
+  const auto fused = fused_functions(request);
+  Offer offer = offer_of(request, fused, weights.entries(), shape);
+  offer.detail = fmt::format("tiles of {} x {} pixels, {} filters per warp, {} channels at a time", kTileRows,
+                             tiling.columns, tiling.filters, tiling.channels);
+  offer.constants.push_back({.part = 0,
+                             .form = fmt::format("conv_direct, {}", offer.detail),
+                             .bytes = DirectWeights::bytes(shape, tiling, weights.entries()),
+                             .fill =
+                                 [=, &weights, &bias](std::byte* to) {
+                                   DirectWeights::pack(shape, tiling, weights, bias.empty() ? nullptr : bias.data(),
+                                                       to);
+                                 },
+                             .on_device = true});
+  offer.bind = [=, part = fit->part_bytes, own = request.own_inputs()] {
+    return program::bound([=](const Operands& at) {
+      const Functions functions = with_operands(fused.value_or(std::vector<Function>()), own, at);
+      convolve_directly(shape, tiling, at.constants[0], part, at.floats(0), functions, at.results(),
+                        cudaStreamPerThread);
+    });
+  };
+  return {std::move(offer)};
+}
+
+/// The taps of a convolution with groups: begins, taps, bias.
+struct PackedTaps {
+  std::size_t begins;
+  std::size_t taps;
+
+  static std::size_t aligned(std::size_t bytes) { return (bytes + 15) / 16 * 16; }
+  PackedTaps(const DirectShape& shape, std::size_t nonzeros)
+      : begins(aligned((shape.filters + std::size_t{1}) * sizeof(Index))), taps(begins + nonzeros * sizeof(Tap)) {}
+  std::size_t bytes(const DirectShape& shape) const { return taps + shape.filters * sizeof(float); }
+};
+
+void pack_taps(const DirectShape& shape, const Convolution& convolution, std::byte* to) {
+  const CsrMatrix& weights = convolution.weights.csr();
+  const PackedTaps packed(shape, weights.entries());
+  auto* const begins = reinterpret_cast<Index*>(to);
+  auto* const taps = reinterpret_cast<Tap*>(to + packed.begins);
+  auto* const bias = reinterpret_cast<float*>(to + packed.taps);
+  const Index taps_of_channel = shape.kernel[0] * shape.kernel[1];
+  const Index filters_of_group = shape.filters / convolution.groups;
+  const Index channels_of_group = shape.channels / convolution.groups;
+  for (Index filter = 0; filter <= shape.filters; ++filter)
+    begins[filter] = static_cast<Index>(weights.offsets[filter]);
+  for (Index filter = 0; filter < shape.filters; ++filter) {
+    bias[filter] = convolution.bias.empty() ? 0.0F : convolution.bias[filter];
+    for (Offset at = weights.offsets[filter]; at < weights.offsets[filter + 1]; ++at) {
+      const Index channel = weights.indices[at] / taps_of_channel;
+      const Index tap = weights.indices[at] % taps_of_channel;
+      taps[at] = {.channel = filter / filters_of_group * channels_of_group + channel,
+                  .row = static_cast<std::int32_t>(tap / shape.kernel[1] * shape.dilation[0]) -
+                         static_cast<std::int32_t>(shape.pad[0]),
+                  .column = static_cast<std::int32_t>(tap % shape.kernel[1] * shape.dilation[1]) -
+                            static_cast<std::int32_t>(shape.pad[1]),
+                  .weight = weights.entry_value(at)};
+    }
+  }
+}
+
+Offer tap_offer(const Request& request, const DirectShape& shape, const Convolution& convolution) {
+  const CsrMatrix& weights = convolution.weights.csr();
+  const PackedTaps packed(shape, weights.entries());
+  const auto fused = fused_functions(request);
+  Offer offer = offer_of(request, fused, weights.entries() * 4, shape);  // taps are read from device memory
+  offer.detail = "by taps";
+  offer.constants.push_back({.part = 0,
+                             .form = "taps",
+                             .bytes = packed.bytes(shape),
+                             .fill = [=, &convolution](std::byte* to) { pack_taps(shape, convolution, to); },
+                             .on_device = true});
+  offer.bind = [=, own = request.own_inputs()] {
+    return program::bound([=](const Operands& at) {
+      const std::byte* const from = at.constants[0];
+      convolve_by_taps(shape, reinterpret_cast<const Index*>(from), reinterpret_cast<const Tap*>(from + packed.begins),
+                       reinterpret_cast<const float*>(from + packed.taps), at.floats(0),
+                       with_operands(fused.value_or(std::vector<Function>()), own, at), at.results(),
+                       cudaStreamPerThread);
+    });
+  };
+  return offer;
+}
+
+class WeightedKernel final : public program::Kernel {
+ public:
+  std::string_view name() const override { return "conv_direct"; }
+
+  std::vector<Offer> offers(const Request& request) const override {
+    if (const auto* const linear = std::get_if<Linear>(&request.node().operation)) {
+      const CsrMatrix& weights = linear->weights.csr();
+      if (request.inputs[0].shape.size() != 2 || !has_images(request, 0) || weights.entries() > kMostNonzeros)
+        return {};
+      return direct_offers(request, shape_of(request, *linear), weights, linear->bias);
+    }
+    const auto* const convolution = std::get_if<Convolution>(&request.node().operation);
+    if (convolution == nullptr || !has_images(request, 0)) return {};
+    const CsrMatrix& weights = convolution->weights.csr();
+    if (weights.entries() > kMostNonzeros) return {};
+    const DirectShape shape = shape_of(request, *convolution);
+    std::vector<Offer> offers;
+    if (convolution->groups == 1) offers = direct_offers(request, shape, weights, convolution->bias);
+    if (offers.empty()) offers.push_back(tap_offer(request, shape, *convolution));
+    return offers;
+  }
+};
+
+}  // namespace
+
+const program::Kernel& weighted_kernel() {
+  static const WeightedKernel kernel;
+  return kernel;
+}
+
+}  // namespace spdnn::cuda

@@ -1,0 +1,28 @@
+#include "program/host_fallback.hpp"
+
+#include <algorithm>
+
+namespace spdnn::program {
+
+std::vector<Offer> HostFallback::offers(const Request& request) const {
+  for (const Kernel* const kernel : of_device_) {
+    const std::vector<Offer> offers = kernel->offers(request);
+    if (std::any_of(offers.begin(), offers.end(), [](const Offer& offer) { return offer.takes(); })) return {};
+  }
+  Request from_rows = request;
+  for (Input& input : from_rows.inputs) input.layouts = {kRows};
+  std::vector<Offer> offers = host_.offers(from_rows);
+  std::erase_if(offers, [](const Offer& offer) {
+    const bool reads_rows =
+        std::all_of(offer.inputs.begin(), offer.inputs.end(), [](const Layout& layout) { return layout == kRows; });
+    return offer.takes() && !(reads_rows && offer.output == kRows);
+  });
+  return offers;
+}
+
+Offer HostFallback::change(const Change& change) const {
+  if (on_device(change.from) || on_device(change.to)) return {.why_not = "changes layouts of the host alone"};
+  return host_.change(change);
+}
+
+}  // namespace spdnn::program

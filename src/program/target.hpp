@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+
+#include "program/kernel.hpp"
+
+namespace spdnn::program {
+
+/// A device that a program's kernels run on, as an engine needs it. For the thread that runs the program.
+class Target {
+ public:
+  virtual ~Target() = default;
+  Target() = default;
+  Target(const Target&) = delete;
+  Target& operator=(const Target&) = delete;
+
+  /// Makes it the one on which this thread's work is done: before any other call, and before kernels run.
+  virtual void use() = 0;
+  /// Memory of the device, aligned for any kernel. OutOfDeviceMemory if there is not enough.
+  virtual std::shared_ptr<std::byte> allocate(std::size_t bytes) = 0;
+  /// After what was given to the device before; returns when it is done.
+  virtual void upload(std::byte* to, const std::byte* from, std::size_t bytes) = 0;
+  /// Waits for all that was given to the device.
+  virtual void wait() = 0;
+  /// Bytes that a program may take at most.
+  virtual std::size_t memory_budget() = 0;
+  /// Binds a kernel that writes one number: 0 if all elements of a tensor of that shape in images32 are numbers of a
+  /// magnitude up to `most`, otherwise 1.
+  virtual std::function<std::unique_ptr<Bound>()> watch(const Shape& shape, float most) = 0;
+};
+
+}  // namespace spdnn::program
