@@ -5,10 +5,6 @@
 namespace spdnn::program {
 
 std::vector<Offer> HostFallback::offers(const Request& request) const {
-  for (const Kernel* const kernel : of_device_) {
-    const std::vector<Offer> offers = kernel->offers(request);
-    if (std::any_of(offers.begin(), offers.end(), [](const Offer& offer) { return offer.takes(); })) return {};
-  }
   Request from_rows = request;
   for (Input& input : from_rows.inputs) input.layouts = {kRows};
   std::vector<Offer> offers = host_.offers(from_rows);
@@ -17,6 +13,12 @@ std::vector<Offer> HostFallback::offers(const Request& request) const {
         std::all_of(offer.inputs.begin(), offer.inputs.end(), [](const Layout& layout) { return layout == kRows; });
     return offer.takes() && !(reads_rows && offer.output == kRows);
   });
+  const auto takes = [](const Offer& offer) { return offer.takes(); };
+  const auto takes_it = [&](const Kernel* kernel) {
+    const std::vector<Offer> of_kernel = kernel->offers(request);
+    return std::any_of(of_kernel.begin(), of_kernel.end(), takes);
+  };
+  if (!offers.empty() && std::any_of(of_device_.begin(), of_device_.end(), takes_it)) return {};
   return offers;
 }
 

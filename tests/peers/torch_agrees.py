@@ -19,6 +19,8 @@ import torch
 
 import torch_blocks
 
+# Open files that are refused, and how: a constant cannot be repeated as often as there are images.
+REFUSED = {"vit": "cannot get the length of the batch"}
 FIXED, OPEN = 2, 3  # images; an open file is exported with FIXED ones and run with OPEN
 
 
@@ -74,7 +76,7 @@ def main():
     parser.add_argument("--keep", type=pathlib.Path, metavar="FOLDER", help="for all files")
     options = parser.parse_args()
     torch.set_num_threads(1)
-    agree = wrong = 0
+    agree = wrong = refused = 0
     for name in options.blocks:
         for version in options.sets:
             for is_open in (False, True):
@@ -86,9 +88,12 @@ def main():
                         check(options.program, name, version, is_open, folder)
                         agree += 1
                     except Differs as difference:
+                        if is_open and name in REFUSED and REFUSED[name] in str(difference):
+                            refused += 1
+                            continue
                         wrong += 1
                         print(f"{title}: {difference}", flush=True)
-    print(f"{agree} of {agree + wrong} files agree")
+    print(f"{agree} of {agree + wrong} files agree, {refused} refused as they should be")
     sys.exit(wrong > 0)
 
 

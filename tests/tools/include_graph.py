@@ -60,6 +60,7 @@ ROOMS = {
     "engines/cuda/dense": ["engines/cuda/retire"],
     "engines/cuda/resident": ["engines/cuda/retire"],
     "engines/cuda/cascade": ["engines/cuda/retire"],
+    "engines/cuda/conv_direct": ["engines/cuda/layers", "program"],
     "engines/cuda": ["engines/cuda/layers"],
     "engines": ["engines/cpu", "engines/cuda", "engines/reference"],
     "cluster": ["core"],

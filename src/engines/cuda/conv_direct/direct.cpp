@@ -142,11 +142,17 @@ std::size_t DirectWeights::bytes(const DirectShape& shape, const DirectTiling& t
 
 std::size_t DirectWeights::largest_part(const DirectShape& shape, const DirectTiling& tiling,
                                         const CsrMatrix& weights) {
+  const std::vector<Index> filters = dealt(shape, tiling, weights);
+  const Index of_chunk = tiling.channels * shape.kernel[0] * shape.kernel[1];
+  const std::size_t slots = slots_of(tiling);
   std::size_t largest = 0;
-  for_each_part(shape, tiling, weights, [&](const auto& /*begins*/, const auto& entries) {
-    largest = std::max(largest, part_bytes(tiling, entries.size()));
-  });
-  return largest;
+  std::vector<std::size_t> entries;
+  for (std::size_t slot = 0; slot < filters.size(); ++slot) {
+    if (slot % slots == 0) entries.assign(tiling.chunks, kEntriesAhead);
+    if (filters[slot] == kNoFilter) continue;
+    for (const Index column : weights.row(filters[slot])) largest = std::max(largest, ++entries[column / of_chunk]);
+  }
+  return part_bytes(tiling, std::max(largest, kEntriesAhead));
 }
 
 void DirectWeights::pack(const DirectShape& shape, const DirectTiling& tiling, const CsrMatrix& weights,
