@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cuda_runtime_api.h>
+
 #include "engines/cuda/conv_direct/functions.hpp"
 
 namespace spdnn::cuda {
