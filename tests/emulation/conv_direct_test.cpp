@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include "engines/cuda/conv_direct/direct.cuh"
-#include "model/operations/geometry.hpp"
 #include "model/oracle/evaluate.hpp"
 #include "support/models.hpp"
 
@@ -26,27 +25,6 @@ Array<float> in_rows(const std::vector<float>& blocks, std::size_t images, std::
   return Array<float>(std::move(rows));
 }
 
-DirectShape shape_of(const ImageExtents& in, const ImageExtents& out, const Window& window) {
-  DirectShape shape{.channels = static_cast<Index>(in.channels),
-                    .filters = static_cast<Index>(out.channels),
-                    .blocks = static_cast<Index>((in.images + 31) / 32),
-                    .in = {static_cast<Index>(in.height), static_cast<Index>(in.width)},
-                    .out = {static_cast<Index>(out.height), static_cast<Index>(out.width)}};
-  for (std::size_t axis = 0; axis < 2; ++axis) {
-    shape.kernel[axis] = window.kernel[axis];
-    shape.stride[axis] = window.stride[axis];
-    shape.dilation[axis] = window.dilation[axis];
-    shape.pad[axis] = window.pad_begin[axis];
-  }
-  shape.in_row = shape.in[1];
-  shape.in_channel = shape.in_row * shape.in[0];
-  shape.in_block = shape.in_channel * shape.channels;
-  shape.out_row = shape.out[1];
-  shape.out_channel = shape.out_row * shape.out[0];
-  shape.out_block = shape.out_channel * shape.filters;
-  return shape;
-}
-
 template <Index kColumns, Index kFilters>
 void run_direct(const DirectArgs& args, unsigned grid, std::size_t bytes) {
   emulation::launch(grid, kDirectThreads, bytes, [&] {
@@ -63,7 +41,7 @@ double ratio(const testing::ModelCase& one, std::size_t block_bytes) {
   const std::vector<Bounded> expected = evaluate(one.model, one.inputs);
   const ImageExtents in = image_extents(one.inputs[0].shape);
   const ImageExtents out = image_extents(expected[0].shape);
-  const DirectShape shape = shape_of(in, out, convolution.window);
+  const DirectShape shape = direct_shape({in, out, 1, convolution.window});
   const CsrMatrix& weights = convolution.weights;
   const std::optional<DirectTiling> tiling = direct_tiling(shape, weights.entries(), block_bytes);
   if (!tiling) return INFINITY;

@@ -173,6 +173,16 @@ void expect_outcome_again_and_again(Engine& engine, const Plan& plan, const Outc
   }
 }
 
+void expect_reference(const Plan& plan, const ImageSet& images) {
+  const auto engine = testing::engine_for(find_variant("cascade"), plan, images);
+  const auto reference = testing::oracle_engine(plan);
+  engine->load(images);
+  reference->load(images);
+  testing::run_through(*reference, plan.depth());
+  expect_outcome_again_and_again(*engine, plan, reference->outcome());
+  EXPECT_EQ(engine->activations(), reference->activations());
+}
+
 /// Front and second launch, of every width that front_kernel has a shape for.
 TEST_F(CascadeTest, FrontsAgreeWithTheReference) {
   for (const testing::Shifts& shifts : testing::shifts_of_all_widths()) {
@@ -183,13 +193,7 @@ TEST_F(CascadeTest, FrontsAgreeWithTheReference) {
       SCOPED_TRACE(::testing::Message() << shifts.neurons << " neurons, " << passes);
       const Plan plan = make_plan(network, parse_passes(passes));
       ASSERT_TRUE(find_front(compile_cascade(plan), plan) || plan.passes.twins);
-      const auto engine = testing::engine_for(find_variant("cascade"), plan, images);
-      const auto reference = testing::oracle_engine(plan);
-      engine->load(images);
-      reference->load(images);
-      testing::run_through(*reference, plan.depth());
-      expect_outcome_again_and_again(*engine, plan, reference->outcome());
-      EXPECT_EQ(engine->activations(), reference->activations());
+      expect_reference(plan, images);
     }
   }
 }
@@ -207,13 +211,7 @@ TEST_F(CascadeTest, FiltersAgreeWithTheReference) {
       ASSERT_TRUE(front);
       const std::optional<FrontFilter> filter = find_filter(*front, program, plan);
       ASSERT_TRUE(filter && even_image_dies(*front, *filter, cascade::lit_share(images.bits())));
-      const auto engine = testing::engine_for(find_variant("cascade"), plan, images);
-      const auto reference = testing::oracle_engine(plan);
-      engine->load(images);
-      reference->load(images);
-      testing::run_through(*reference, plan.depth());
-      expect_outcome_again_and_again(*engine, plan, reference->outcome());
-      EXPECT_EQ(engine->activations(), reference->activations());
+      expect_reference(plan, images);
     }
   }
 }

@@ -94,6 +94,29 @@ std::size_t part_bytes(const DirectTiling& tiling, std::size_t entries) {
 
 }  // namespace
 
+DirectShape direct_shape(const ConvolutionShape& convolution) {
+  constexpr Extent kTogether = kPixelBytes / sizeof(float);
+  const auto& [in, out, groups, window] = convolution;
+  DirectShape shape{.channels = static_cast<Index>(in.channels),
+                    .filters = static_cast<Index>(out.channels),
+                    .blocks = static_cast<Index>((in.images + kTogether - 1) / kTogether)};
+  for (std::size_t axis = 0; axis < 2; ++axis) {
+    shape.in[axis] = static_cast<Index>(in.spatial(axis));
+    shape.out[axis] = static_cast<Index>(out.spatial(axis));
+    shape.kernel[axis] = window.kernel[axis];
+    shape.stride[axis] = window.stride[axis];
+    shape.dilation[axis] = window.dilation[axis];
+    shape.pad[axis] = window.pad_begin[axis];
+  }
+  shape.in_row = shape.in[1];
+  shape.in_channel = shape.in_row * shape.in[0];
+  shape.in_block = shape.in_channel * shape.channels;
+  shape.out_row = shape.out[1];
+  shape.out_channel = shape.out_row * shape.out[0];
+  shape.out_block = shape.out_channel * shape.filters;
+  return shape;
+}
+
 std::optional<DirectTiling> direct_tiling(const DirectShape& shape, std::size_t nonzeros, std::size_t block_bytes) {
   DirectTiling tiling;
   choose_columns(shape, tiling);

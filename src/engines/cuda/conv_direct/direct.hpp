@@ -11,6 +11,7 @@
 
 #include "engines/cuda/conv_direct/functions.hpp"
 #include "engines/cuda/layers/activation.hpp"
+#include "model/operations/geometry.hpp"
 #include "spdnn/csr_matrix.hpp"
 
 namespace spdnn::cuda {
@@ -35,6 +36,9 @@ struct DirectShape {
   std::size_t in_block = 0, in_channel = 0, in_row = 0;
   std::size_t out_block = 0, out_channel = 0, out_row = 0;
 };
+
+/// Of tensors in images32; with groups, as convolve_by_taps() takes it.
+DirectShape direct_shape(const ConvolutionShape& convolution);
 
 /// How the work is divided: a block of threads computes kTileRows x `columns` pixels of 16 x `filters` outputs, of 32
 /// images, and goes through the input `channels` channels at a time.

@@ -30,26 +30,8 @@ double bytes_of_step(const Request& request) {
 }
 
 DirectShape shape_of(const Request& request, const Convolution& convolution) {
-  const ImageExtents in = image_extents(request.inputs[0].shape);
-  const ImageExtents out = image_extents(request.output_shape());
-  DirectShape shape{.channels = static_cast<Index>(in.channels),
-                    .filters = static_cast<Index>(out.channels),
-                    .blocks = static_cast<Index>(blocks_of(request.output_shape()))};
-  for (std::size_t axis = 0; axis < 2; ++axis) {
-    shape.in[axis] = static_cast<Index>(in.spatial(axis));
-    shape.out[axis] = static_cast<Index>(out.spatial(axis));
-    shape.kernel[axis] = convolution.window.kernel[axis];
-    shape.stride[axis] = convolution.window.stride[axis];
-    shape.dilation[axis] = convolution.window.dilation[axis];
-    shape.pad[axis] = convolution.window.pad_begin[axis];
-  }
-  shape.in_row = shape.in[1];
-  shape.in_channel = shape.in_row * shape.in[0];
-  shape.in_block = shape.in_channel * shape.channels;
-  shape.out_row = shape.out[1];
-  shape.out_channel = shape.out_row * shape.out[0];
-  shape.out_block = shape.out_channel * shape.filters;
-  return shape;
+  return direct_shape({image_extents(request.inputs[0].shape), image_extents(request.output_shape()),
+                       convolution.groups, convolution.window});
 }
 
 /// A linear node as a convolution of one pixel: the blocks of images take the place of rows.
