@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
+#include <cmath>
 #include <memory>
 #include <optional>
 #include <utility>
 
+#include "bench/conv_check.hpp"
+#include "bench/conv_published.hpp"
 #include "data/pruned_matrix.hpp"
 #include "engines/kernel_families.hpp"
 #include "inference/device/machine.hpp"
@@ -16,17 +18,13 @@
 #include "program/threads.hpp"
 #include "program/trial.hpp"
 #include "report/phases.hpp"
+#include "spdnn/error.hpp"
 
 namespace spdnn::bench {
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
-/// The family that ours are compared with.
-constexpr std::string_view kPeer = "onednn";
-
-/// The layer alone, with a bias.
+/// The layer alone.
 Model model_of(const ConvCase& one) {
   const ConvLayer& layer = one.layer;
   const auto [rows, columns] = layer.window.kernel;
@@ -34,7 +32,7 @@ Model model_of(const ConvCase& one) {
       .weights = make_pruned_matrix({.rows = layer.filters,
                                      .cols = narrow<Index>(layer.channels / layer.groups) * rows * columns,
                                      .sparsity = layer.pruned() ? one.sparsity : 0}),
-      .bias = std::vector<float>(layer.filters, 0.1F),
+      .bias = std::vector<float>(one.device == Device::cpu ? layer.filters : 0, 0.1F),
       .groups = layer.groups,
       .window = layer.window};
   const Shape input{kBatchExtent, layer.channels, layer.height, layer.width};
@@ -61,50 +59,103 @@ std::optional<Best> best_offer(const program::Kernels& kernels, const program::R
   return best;
 }
 
-program::Kernels kernels_for(bool peer, Precision precision) {
-  program::Kernels all;
+/// Kernels of our own that are compared with others, and the variant that offers them.
+struct Ours {
+  std::string variant;
+  program::Kernels kernels;
+};
+std::vector<Ours> ours_on(Device device) {
+  std::vector<Ours> all;
   for (const program::Family& family : kernel_families()) {
-    if (family.device != Device::cpu || (family.name == kPeer) != peer) continue;
-    const program::Kernels kernels = family.kernels(precision).kernels;
-    all.insert(all.end(), kernels.begin(), kernels.end());
+    const auto is_family = [&](const ConvRival& rival) { return rival.family == family.name; };
+    const std::vector<ConvRival>& rivals = conv_rivals(device);
+    if (family.device != device || std::any_of(rivals.begin(), rivals.end(), is_family)) continue;
+    if (all.empty() || device != Device::cpu)
+      all.push_back({device == Device::cpu ? "sparse" : std::string(family.name), {}});
+    const program::Kernels kernels = family.kernels(Precision::fp32).kernels;
+    all.back().kernels.insert(all.back().kernels.end(), kernels.begin(), kernels.end());
   }
   return all;
 }
 
+/// The kernels of a rival, or why there are none.
+program::FamilyKernels kernels_of(const ConvRival& rival) {
+  for (const program::Family& family : kernel_families())
+    if (family.name == rival.family) return family.kernels(rival.precision);
+  return {.why_not = fmt::format("built without {}", rival.library)};
+}
+
+program::ElementType element_type(Precision precision) {
+  return precision == Precision::bf16   ? program::ElementType::bf16
+         : precision == Precision::fp16 ? program::ElementType::fp16
+                                        : program::ElementType::fp32;
+}
+
 Side trial_side(program::Trial& trial) {
-  return [&trial](Index runs) {
-    std::vector<double> seconds(runs);
-    for (double& one : seconds) {
-      const Clock::time_point begin = Clock::now();
-      trial.run();
-      one = std::chrono::duration<double>(Clock::now() - begin).count();
-    }
-    return seconds;
-  };
+  return [&trial](Index runs) { return trial.seconds(runs); };
+}
+
+/// The device that kernels run on; null: the host.
+std::shared_ptr<program::Target> target_on(Device device) {
+  if (device == Device::cpu) return nullptr;
+  for (const program::Family& family : kernel_families())
+    if (family.device == device)
+      if (const auto kernels = family.kernels(Precision::fp32); kernels.target != nullptr) return kernels.target(0);
+  throw DeviceError("no kernels for models are built for this device");
 }
 
 /// Requests for one layer, and the trials on them.
 class Bench {
  public:
   Bench(const ConvCase& one, const RunLimits& limits)
-      : one_(one), limits_(limits), threads_(one.threads), model_(model_of(one)) {}
+      : one_(one), limits_(limits), threads_(one.threads), model_(model_of(one)), target_(target_on(one.device)) {
+    if (target_ != nullptr) target_->use();
+  }
 
-  ConvTiming time() const {
-    const program::Request request = request_in(program::ElementType::fp32);
-    Best ours = best_offer(kernels_for(false, Precision::fp32), request).value();
-    program::Trial trial(request, ours.offer);
-    ConvTiming timing = work();
-    timing.kernel = std::move(ours.kernel);
-    timing.detail = std::move(ours.offer.detail);
-    timing.predicted = ours.offer.seconds;
-    timing.load = machine_load();
-    for (const Precision precision : {Precision::fp32, Precision::bf16}) time_peer(precision, trial, timing);
-    if (timing.with.empty()) timing.times = time_in_turns({trial_side(trial)}, limits_).sides[0];
-    return timing;
+  std::vector<ConvTiming> time() const {
+    std::vector<ConvTiming> all;
+    for (const Ours& ours : ours_on(one_.device))
+      if (std::optional<Best> best = best_offer(ours.kernels, request_in(Precision::fp32)))
+        all.push_back(time(ours.variant, *best));
+    return all;
   }
 
  private:
-  program::Request request_in(program::ElementType type) const {
+  ConvTiming time(const std::string& variant, const Best& ours) const {
+    program::Trial trial = trial_of(Precision::fp32, ours);
+    ConvTiming timing = work();
+    timing.variant = variant;
+    timing.load = machine_load();
+    for (const ConvRival& rival : conv_rivals(one_.device)) {
+      const program::Request request = request_in(rival.precision);
+      const std::optional<Best> best = best_offer(kernels_of(rival).kernels, request);
+      if (!best) continue;
+      program::Trial other = trial_of(rival.precision, *best);
+      InTurns found = time_in_turns({trial_side(trial), trial_side(other)}, limits_);
+      if (timing.with.empty()) timing.ours = timed(ours, trial, std::move(found.sides[0]), Precision::fp32);
+      timing.with.push_back(
+          {&rival, timed(*best, other, std::move(found.sides[1]), rival.precision), found.ratio.value()});
+    }
+    if (timing.with.empty())
+      timing.ours = timed(ours, trial, time_in_turns({trial_side(trial)}, limits_).sides[0], Precision::fp32);
+    return timing;
+  }
+
+  program::Trial trial_of(Precision precision, const Best& best) const {
+    return {request_in(precision), best.offer, fill_images, target_.get()};
+  }
+
+  TimedKernel timed(const Best& best, program::Trial& trial, TimedRuns times, Precision precision) const {
+    const program::Request request = request_in(precision);
+    const program::Offer& offer = best.offer;
+    return {best.kernel, offer.detail, offer.seconds,
+            sampled_ratio(std::get<Convolution>(model_.nodes.front().operation), offer.output, request.inputs[0].shape,
+                          request.output_shape(), precision, !offer.skips_zeros, trial.output().data()),
+            std::move(times)};
+  }
+
+  program::Request request_in(Precision precision) const {
+    const program::ElementType type = element_type(precision);
     const program::CompileOptions options{.type = type, .kernels_for = one_.batch, .threads = one_.threads};
     program::LayoutsOfValues there;
     program::Request request = program::request_for(model_, {0, {}}, one_.batch, options, there);
@@ -129,46 +180,68 @@ class Bench {
     return timing;
   }
 
-  void time_peer(Precision precision, program::Trial& ours, ConvTiming& timing) const {
-    const program::Request request =
-        request_in(precision == Precision::bf16 ? program::ElementType::bf16 : program::ElementType::fp32);
-    std::optional<Best> best = best_offer(kernels_for(true, precision), request);
-    if (!best) return;
-    program::Trial trial(request, best->offer);
-    InTurns found = time_in_turns({trial_side(ours), trial_side(trial)}, limits_);
-    if (timing.with.empty()) timing.times = std::move(found.sides[0]);
-    timing.with.push_back({precision, std::move(best->kernel), std::move(best->offer.detail), best->offer.seconds,
-                           std::move(found.sides[1]), found.ratio.value()});
-  }
-
   const ConvCase& one_;
   const RunLimits& limits_;
   program::Threads threads_;
   Model model_;
+  std::shared_ptr<program::Target> target_;
 };
 
 /// Billions of multiply-adds that count per second.
-double gflops(const ConvTiming& timing) { return timing.multiply_adds * timing.kept / timing.times.median() / 1e9; }
+double gflops(const ConvTiming& timing) {
+  return timing.multiply_adds * timing.kept / timing.ours.times.median() / 1e9;
+}
+
+nlohmann::ordered_json json_of(const TimedKernel& timed, Index batch) {
+  nlohmann::ordered_json json{
+      {"kernel", timed.kernel}, {"detail", timed.detail}, {"predicted_seconds", timed.predicted}};
+  json.update(timed.times.json(batch));
+  json["deviation"] = {{"outputs", kSampledOutputs}, {"largest_ratio", nullptr}};
+  if (std::isfinite(timed.deviation)) json["deviation"]["largest_ratio"] = timed.deviation;
+  return json;
+}
 
 }  // namespace
 
-ConvTiming time_conv(const ConvCase& one, const RunLimits& limits) { return Bench(one, limits).time(); }
+const std::vector<ConvRival>& conv_rivals(Device device) {
+  static const std::vector<ConvRival> on_cpu{{"fp32", "onednn", "oneDNN", Precision::fp32},
+                                             {"bf16", "onednn", "oneDNN", Precision::bf16}};
+  static const std::vector<ConvRival> on_gpu{{"lowered", "conv_lowered", "cuSPARSE", Precision::fp32},
+                                             {"fp32", "conv_dense", "cuDNN", Precision::fp32},
+                                             {"tf32", "conv_dense", "cuDNN", Precision::tf32},
+                                             {"fp16", "conv_dense", "cuDNN", Precision::fp16},
+                                             {"bf16", "conv_dense", "cuDNN", Precision::bf16}};
+  return device == Device::cpu ? on_cpu : on_gpu;
+}
 
-std::string conv_titles() {
-  return fmt::format("{:<34} {:>6} {:>6} {:>7} {:<12} {:>10} {:>8} {:>10} {:>7} {:>10} {:>7} {:>6}\n", "layer", "zeros",
-                     "batch", "threads", "kernel", "p50 ms", "GFMA/s", "fp32 ms", "times", "bf16 ms", "times", "load");
+std::vector<std::string> absent_rivals(Device device) {
+  std::vector<std::string> all;
+  for (const ConvRival& rival : conv_rivals(device)) {
+    const std::string why_not = kernels_of(rival).why_not;
+    if (!why_not.empty() && std::find(all.begin(), all.end(), why_not) == all.end()) all.push_back(why_not);
+  }
+  return all;
+}
+
+std::vector<ConvTiming> time_conv(const ConvCase& one, const RunLimits& limits) { return Bench(one, limits).time(); }
+
+std::string conv_titles(Device device) {
+  std::string titles = fmt::format("{:<34} {:>6} {:>6} {:>7} {:<14} {:>10} {:>8}", "layer", "zeros", "batch", "threads",
+                                   "kernel", "p50 ms", "GFMA/s");
+  for (const ConvRival& rival : conv_rivals(device)) titles += fmt::format(" {:>10} {:>7}", rival.key + " ms", "times");
+  return titles + fmt::format(" {:>6}\n", "load");
 }
 
 std::string conv_text(const ConvCase& one, const ConvTiming& timing) {
   std::string text =
-      fmt::format("{:<34} {:>5.1f}% {:>6} {:>7} {:<12} {:>10.4f} {:>8.2f}", one.layer.name(), 100 * (1 - timing.kept),
-                  one.batch, one.threads, timing.kernel, timing.times.median() * 1e3, gflops(timing));
-  for (const Precision precision : {Precision::fp32, Precision::bf16}) {
+      fmt::format("{:<34} {:>5.1f}% {:>6} {:>7} {:<14} {:>10.4f} {:>8.2f}", one.layer.name(), 100 * (1 - timing.kept),
+                  one.batch, one.threads, timing.ours.kernel, timing.ours.times.median() * 1e3, gflops(timing));
+  for (const ConvRival& rival : conv_rivals(one.device)) {
     const auto with = std::find_if(timing.with.begin(), timing.with.end(),
-                                   [&](const ConvPeer& peer) { return peer.precision == precision; });
+                                   [&](const ConvPeer& peer) { return peer.rival == &rival; });
     text += with == timing.with.end()
                 ? fmt::format(" {:>10} {:>7}", "-", "-")
-                : fmt::format(" {:>10.4f} {:>7.2f}", with->times.median() * 1e3, 1 / with->ratio.median);
+                : fmt::format(" {:>10.4f} {:>7.2f}", with->timed.times.median() * 1e3, 1 / with->ratio.median);
   }
   return text + fmt::format(" {:>6.2f}\n", timing.load);
 }
@@ -183,20 +256,23 @@ nlohmann::ordered_json conv_json(const ConvCase& one, const ConvTiming& timing) 
                               {"kept", timing.kept},
                               {"multiply_adds", timing.multiply_adds},
                               {"bytes", timing.bytes},
-                              {"kernel", timing.kernel},
-                              {"detail", timing.detail},
-                              {"predicted_seconds", timing.predicted}};
-  line.update(timing.times.json(one.batch));
+                              {"variant", timing.variant}};
+  line.update(json_of(timing.ours, one.batch));
   line["load"] = timing.load;
-  line["with"] = {{"fp32", nullptr}, {"bf16", nullptr}};
+  for (const Device device : {Device::cpu, Device::cuda})
+    for (const ConvRival& rival : conv_rivals(device)) line["with"][rival.key] = nullptr;
   for (const ConvPeer& peer : timing.with) {
-    nlohmann::ordered_json with{
-        {"kernel", peer.kernel}, {"detail", peer.detail}, {"predicted_seconds", peer.predicted}};
-    with.update(peer.times.json(one.batch));
+    nlohmann::ordered_json with{{"library", peer.rival->library}, {"precision", to_string(peer.rival->precision)}};
+    with.update(json_of(peer.timed, one.batch));
     with["ratio"] = {{"min", peer.ratio.min}, {"median", peer.ratio.median}, {"max", peer.ratio.max}};
-    line["with"][std::string(to_string(peer.precision))] = std::move(with);
+    line["with"][peer.rival->key] = std::move(with);
   }
-  line["machine"] = machine_json(this_machine(Device::cpu));
+  line["published"] = nullptr;
+  if (const std::optional<PublishedTimes> known = published_times(one)) {
+    line["published"] = {{"source", known->source}, {"device", known->device}};
+    for (const auto& [kernel, seconds] : known->seconds) line["published"]["seconds"][std::string(kernel)] = seconds;
+  }
+  line["machine"] = machine_json(this_machine(one.device));
   line["machine"]["threads"] = one.threads;
   line["build"] = build_json();
   return line;

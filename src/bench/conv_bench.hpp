@@ -6,6 +6,7 @@
 
 #include "bench/conv_tables.hpp"
 #include "bench/timed_runs.hpp"
+#include "spdnn/outcome.hpp"
 #include "spdnn/types.hpp"
 
 namespace spdnn::bench {
@@ -17,15 +18,34 @@ struct ConvCase {
   double sparsity = 0.9;  ///< share of zeros among the weights, of layers that are pruned
   Index batch = 1;
   int threads = 1;
+  Device device = Device::cpu;
 };
 
-/// oneDNN on the same layer, timed in turns with ours.
-struct ConvPeer {
+/// A kernel that ours are compared with: a key of `with` in the JSON lines, and what it is.
+struct ConvRival {
+  std::string key;
+  std::string family;  ///< of src/engines/kernels.def
+  std::string library;
   Precision precision = Precision::fp32;
+};
+/// On the CPU oneDNN, on a GPU cuSPARSE on the unfolded input, and cuDNN; in each of their precisions.
+const std::vector<ConvRival>& conv_rivals(Device device);
+/// Why one is absent on this machine, in one line each.
+std::vector<std::string> absent_rivals(Device device);
+
+/// A kernel with its times.
+struct TimedKernel {
   std::string kernel;
   std::string detail;
-  double predicted = 0;  ///< seconds, by which the planner compares kernels
+  double predicted = 0;  ///< seconds, by which the planner compares kernels; of a rival on a GPU, measured
+  double deviation = 0;  ///< see sampled_ratio()
   TimedRuns times{};
+};
+
+/// A rival on the same layer, timed in turns with ours.
+struct ConvPeer {
+  const ConvRival* rival = nullptr;
+  TimedKernel timed{};
   Spread ratio{};  ///< over the turns: our median / its median
 };
 
@@ -33,20 +53,20 @@ struct ConvTiming {
   double multiply_adds = 0;  ///< with all weights
   double kept = 1;           ///< share of the weights that are not zero
   double bytes = 0;          ///< least traffic: images, results, and weights that are not zero, once
-  std::string kernel;        ///< ours
-  std::string detail;
-  double predicted = 0;  ///< see ConvPeer
-  TimedRuns times;
+  std::string variant;       ///< that offers the kernel
+  TimedKernel ours{};
   double load = 0;               ///< see machine_load()
-  std::vector<ConvPeer> with{};  ///< in fp32, and in bf16 where the processor has it; empty without oneDNN
+  std::vector<ConvPeer> with{};  ///< the rivals that there are
 };
 
-/// Times our kernel that is predicted to be the fastest and oneDNN's on one convolution with a bias, each in its own
-/// layouts: no tensor changes its layout. Weights are random, as of generate_model(). DeviceError if memory is short.
-ConvTiming time_conv(const ConvCase& one, const RunLimits& limits);
+/// Times our kernels and their rivals on one convolution, each in its own layouts: no tensor changes its layout. On the
+/// CPU ours is the kernel that is predicted to be the fastest; on a GPU there is one for each family that has any.
+/// Weights are random, as of generate_model(). Convolutions have a bias, but on a GPU, where no algorithm of cuDNN
+/// could add it at no cost. DeviceError if memory is short, or if the device cannot be used.
+std::vector<ConvTiming> time_conv(const ConvCase& one, const RunLimits& limits);
 
 /// A line of the table, after the one with its titles.
-std::string conv_titles();
+std::string conv_titles(Device device);
 std::string conv_text(const ConvCase& one, const ConvTiming& timing);
 nlohmann::ordered_json conv_json(const ConvCase& one, const ConvTiming& timing);
 

@@ -1,4 +1,4 @@
-// `spdnn bench conv`: our kernels for convolutions beside oneDNN's, layer by layer.
+// `spdnn bench conv`: our kernels for convolutions beside libraries', layer by layer.
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -8,8 +8,10 @@
 #include "cli/commands.hpp"
 #include "cli/options.hpp"
 #include "cli/result_files.hpp"
+#include "cli/specification.hpp"
 #include "core/text/comma_list.hpp"
 #include "core/text/json_text.hpp"
+#include "engines/devices.hpp"
 #include "report/conv_summary.hpp"
 #include "report/render/html/html.hpp"
 #include "report/results_document.hpp"
@@ -32,21 +34,36 @@ std::vector<double> sparsities(const std::string& text) {
 std::vector<bench::ConvCase> cases_of(const po::variables_map& values) {
   const std::string table = values["table"].as<std::string>();
   const std::vector<double> shares = sparsities(values["sparsity"].as<std::string>());
+  const Device device = device_of(values, "device").value_or(Device::cpu);
+  const std::string batches = text_of(values, "batch").value_or(device == Device::cpu ? "1" : "128");
   std::vector<bench::ConvCase> cases;
   for (const Index threads : thread_counts(values))
-    for (const Index batch : parse_counts("batch", values["batch"].as<std::string>()))
+    for (const Index batch : parse_counts("batch", batches))
       for (const bench::ConvLayer& layer : bench::conv_table(table))
         for (const double share : layer.pruned() ? shares : std::vector<double>{0})
-          cases.push_back({table, layer, share, batch, static_cast<int>(threads)});
+          cases.push_back({table, layer, share, batch, static_cast<int>(threads), device});
   return cases;
 }
 
 std::string summary_text(const std::vector<ConvLine>& lines) {
   std::string text;
   for (const ConvMean& mean : conv_means(lines))
-    text += fmt::format("{} layers at {:g} % zeros, batch {}, {} threads: {:.2f} times as fast as oneDNN in {}\n",
+    text += fmt::format("{} layers at {:g} % zeros, batch {}, {} threads, {}: {:.2f} times as fast as {}\n",
                         mean.layers, 100 * mean.first->sparsity, mean.first->batch, mean.first->origin.threads,
-                        mean.speed_up, mean.precision);
+                        mean.first->variant, mean.speed_up, mean.with);
+  return text;
+}
+
+/// The kernels of a line with an output outside of its bound.
+std::string beyond_bounds(const bench::ConvCase& one, const bench::ConvTiming& timing) {
+  std::string text;
+  const auto look = [&](const bench::TimedKernel& timed, std::string_view precision) {
+    if (!(timed.deviation <= 1))
+      text += fmt::format("spdnn: {}: {} in {} deviates by {:.3g} times its bound\n", one.layer.name(), timed.kernel,
+                          precision, timed.deviation);
+  };
+  look(timing.ours, "fp32");
+  for (const bench::ConvPeer& peer : timing.with) look(peer.timed, to_string(peer.rival->precision));
   return text;
 }
 
@@ -57,7 +74,8 @@ CommandForm bench_conv_form() {
   group.options.add_options()                                                                                  //
       ("table", takes("NAME"), fmt::format("layers: {}", fmt::join(bench::conv_tables(), ", ")).c_str())       //
       ("sparsity", takes("SHARES", "0.8,0.9,0.95"), "shares of zeros among the weights, separated by commas")  //
-      ("batch", takes("N", "1"), "images of a run; several, separated by commas")                              //
+      ("device", takes("cpu|cuda", "cpu"), "where kernels run")                                                //
+      ("batch", takes("N"), "images of a run; several, separated by commas; default: 1, on a GPU 128")         //
       ("threads", takes("N"), "host threads; several, separated by commas; default: all that are granted")     //
       ("warm-up", takes("SECONDS", "0.05"), "time of uncounted runs of each side, at least one")               //
       ("seconds", takes("SECONDS", "0.5"), "begin no turn of a measurement after this time for each side")     //
@@ -66,11 +84,14 @@ CommandForm bench_conv_form() {
       ("html", takes("FILE"), "write a page with all times, here (-: stdout)");
   return {.name = "bench conv",
           .summary =
-              "Times our kernels for convolutions and, in turns with them, oneDNN's, on the layers of a table, "
-              "with random weights of which shares are zeros. First and depthwise layers stay dense.",
+              "Times our kernels for convolutions and, in turns with them, oneDNN's, or on a GPU cuSPARSE's and "
+              "cuDNN's, on the layers of a table, with random weights of which shares are zeros. First and depthwise "
+              "layers stay dense. Some outputs of each are compared with sums in fp64.",
           .usage = "spdnn bench conv --table NAME [OPTIONS]",
           .groups = {group},
-          .examples = "  spdnn bench conv --table resnet50 --sparsity 0.7,0.8,0.9,0.95 --threads 1\n"};
+          .examples =
+              "  spdnn bench conv --table resnet50 --sparsity 0.7,0.8,0.9,0.95 --threads 1\n"
+              "  spdnn bench conv --table vgg16 --sparsity 0.9,0.95 --device cuda --json vgg16.jsonl\n"};
 }
 
 int bench_conv(const Arguments& arguments) {
@@ -86,19 +107,25 @@ int bench_conv(const Arguments& arguments) {
     std::fflush(files.printed());
   };
   std::string lines;
-  print(bench::conv_titles());
-  for (const bench::ConvCase& one : cases) {
-    const bench::ConvTiming timing = bench::time_conv(one, limits);
-    print(bench::conv_text(one, timing));
-    lines += json_line(bench::conv_json(one, timing));
-  }
+  std::string beyond;
+  const Device device = cases.front().device;
+  if (const std::string why_not = why_unusable(device); !why_not.empty()) throw DeviceError(why_not);
+  for (const std::string& why_not : bench::absent_rivals(device)) std::fprintf(stderr, "spdnn: %s\n", why_not.c_str());
+  print(bench::conv_titles(device));
+  for (const bench::ConvCase& one : cases)
+    for (const bench::ConvTiming& timing : bench::time_conv(one, limits)) {
+      print(bench::conv_text(one, timing));
+      lines += json_line(bench::conv_json(one, timing));
+      beyond += beyond_bounds(one, timing);
+    }
   ResultLines read;
   read_result_lines("times", lines, read);
   print(summary_text(read.convolutions));
   files.write(lines, [&] {
     return to_html(results_document(read, {.title = "Convolutions: " + values["table"].as<std::string>()}));
   });
-  return 0;
+  std::fputs(beyond.c_str(), stderr);
+  return beyond.empty() ? 0 : 1;
 }
 
 }  // namespace spdnn::cli

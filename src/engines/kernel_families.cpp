@@ -1,9 +1,9 @@
 #include "engines/kernel_families.hpp"
 
 #ifdef SPDNN_WITH_CUDA
-#define SPDNN_CUDA_KERNELS(name, zeros, description) SPDNN_KERNELS(name, cuda, zeros, description)
+#define SPDNN_CUDA_KERNELS(name, zeros, ...) SPDNN_KERNELS(name, cuda, zeros, __VA_ARGS__)
 #else
-#define SPDNN_CUDA_KERNELS(name, zeros, description)
+#define SPDNN_CUDA_KERNELS(name, zeros, ...)
 #endif
 
 namespace spdnn {

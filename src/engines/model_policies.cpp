@@ -108,7 +108,7 @@ const OfferedOnDevice& offered_on_device() {
   static const OfferedOnDevice* const offered = [] {
     auto* const made = new OfferedOnDevice;  // kernels refer to its parts
     for (const program::Family& family : kernel_families()) {
-      if (family.device != Device::cuda) continue;
+      if (family.device != Device::cuda || family.use != program::Use::programs) continue;
       const program::FamilyKernels kernels = family.kernels(Precision::fp32);
       made->of_device.insert(made->of_device.end(), kernels.kernels.begin(), kernels.kernels.end());
       if (kernels.target != nullptr) made->target = kernels.target;

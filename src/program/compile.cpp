@@ -203,7 +203,7 @@ class Compiler {
     const std::size_t bytes = bytes_of(source.layout, shape(look.value));
     const auto most = static_cast<float>(look.limit);
     Action action{.kind = Action::Kind::watch, .kernel = "within", .inputs = {source}};
-    action.output = new_operand({on_device(source.layout) ? Order::images32 : Order::rows}, {1});
+    action.output = new_operand(on_device(source.layout) ? kImages32 : kRows, {1});
     if (on_device(source.layout))
       action.bind = options_.target->watch(shape(look.value), most);
     else

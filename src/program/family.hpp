@@ -14,9 +14,9 @@
 /// The declaration of the one function that a family of kernels consists of, in namespace spdnn.
 #define SPDNN_DECLARE_KERNELS(name, ...) program::FamilyKernels kernels_##name(Precision precision);
 
-/// An element of a std::vector<program::Family>.
-#define SPDNN_LIST_KERNELS(name, device, zeros, description) \
-  {#name, Device::device, program::Zeros::zeros, description, kernels_##name},
+/// An element of a std::vector<program::Family>. What may follow the description is a Use.
+#define SPDNN_LIST_KERNELS(name, device, zeros, description, ...) \
+  {#name, Device::device, program::Zeros::zeros, description, kernels_##name __VA_OPT__(, program::Use::) __VA_ARGS__},
 
 namespace spdnn::program {
 
@@ -29,6 +29,9 @@ struct FamilyKernels {
 
 enum class Zeros { multiplied, skipped };
 
+/// What kernels are offered for: programs, or measurements that compare these with others.
+enum class Use { programs, comparisons };
+
 /// Kernels that are offered together: a folder.
 struct Family {
   std::string_view name;
@@ -36,6 +39,7 @@ struct Family {
   Zeros zeros;  ///< of weights: whether any kernel leaves them out
   std::string_view description;
   FamilyKernels (*kernels)(Precision precision);
+  Use use = Use::programs;
 };
 
 }  // namespace spdnn::program

@@ -38,7 +38,29 @@ std::size_t elements_of(const Layout& layout, const Shape& shape) {
 }
 
 std::size_t bytes_of(const Layout& layout, const Shape& shape) {
-  return elements_of(layout, shape) * (layout.type == ElementType::bf16 ? 2 : 4);
+  return elements_of(layout, shape) * (layout.type == ElementType::fp32 ? 4 : 2);
+}
+
+std::size_t place_of(Order order, const Shape& shape, Extent image, Extent channel, Extent row, Extent column) {
+  const ImageExtents of = image_extents(shape);
+  const auto at = [](Extent a, Extent extent, Extent b) { return a * extent + b; };
+  const Extent pixel = at(row, of.width, column);
+  switch (order) {
+    case Order::rows:
+      return at(at(image, of.channels, channel), of.pixels(), pixel);
+    case Order::nhwc:
+      return at(at(image, of.pixels(), pixel), of.channels, channel);
+    case Order::images32:
+      return at(at(at(image / kImagesTogether, of.channels, channel), of.pixels(), pixel), kImagesTogether,
+                image % kImagesTogether);
+    case Order::nchw8c:
+    case Order::nchw16c: {
+      const Extent together = channels_together(order, shape);
+      const Extent blocks = (of.channels + together - 1) / together;
+      return at(at(at(image, blocks, channel / together), of.pixels(), pixel), together, channel % together);
+    }
+  }
+  return 0;
 }
 
 Shape shape_in_memory(Order order, const Shape& shape) {
@@ -49,13 +71,15 @@ Shape shape_in_memory(Order order, const Shape& shape) {
 
 Layout layout_of_view(const Layout& made, const Shape& from, const Shape& to) {
   const bool same_images = !from.empty() && !to.empty() && from.front() == to.front();
-  return {on_device(made) && same_images ? made.order : Order::rows, made.type};
+  return {on_device(made) && same_images ? made.order : Order::rows, made.type, same_images ? made.place : Place::host};
 }
 
 std::string text(const Layout& layout) {
   constexpr const char* kNames[] = {"rows", "nhwc", "nchw8c", "nchw16c", "images32"};
-  return std::string(kNames[static_cast<std::size_t>(layout.order)]) +
-         (layout.type == ElementType::bf16 ? " bf16" : "");
+  constexpr const char* kTypes[] = {"", " bf16", " fp16"};
+  const bool states_place = on_device(layout) && layout.order != Order::images32;
+  return (states_place ? "device " : "") + std::string(kNames[static_cast<std::size_t>(layout.order)]) +
+         kTypes[static_cast<std::size_t>(layout.type)];
 }
 
 }  // namespace spdnn::program

@@ -15,27 +15,29 @@ enum class Order : std::uint8_t {
   nhwc,      ///< channels innermost
   nchw8c,    ///< blocks of 8 channels, innermost; the last block is filled up with zeros
   nchw16c,   ///< likewise of 16
-  images32,  ///< in a device's memory: blocks of 32 images, innermost, around an image's elements in row-major order;
-             ///< the last block is filled up with images whose numbers nobody reads
+  images32,  ///< blocks of 32 images, innermost, around an image's elements in row-major order; the last block is
+             ///< filled up with images whose numbers nobody reads
 };
 
-enum class ElementType : std::uint8_t { fp32, bf16 };
+enum class ElementType : std::uint8_t { fp32, bf16, fp16 };
+enum class Place : std::uint8_t { host, device };
 
 /// How a tensor lies in memory; with its shape that is where each element is.
 struct Layout {
   Order order = Order::rows;
   ElementType type = ElementType::fp32;
+  Place place = Place::host;
 
   friend bool operator==(const Layout&, const Layout&) = default;
 };
 
 inline constexpr Layout kRows{};
-inline constexpr Layout kImages32{Order::images32};
+inline constexpr Layout kImages32{Order::images32, ElementType::fp32, Place::device};
 /// Images of a block of images32.
 inline constexpr Extent kImagesTogether = 32;
 
 /// Whether a tensor in that layout is in a device's memory.
-inline bool on_device(const Layout& layout) { return layout.order == Order::images32; }
+inline bool on_device(const Layout& layout) { return layout.place == Place::device; }
 
 /// Whether a tensor of that shape can have the order: `rows` are of any shape, `images32` of one with an axis, the
 /// others of images and sequences.
@@ -48,13 +50,16 @@ Extent channels_together(Order order, const Shape& shape);
 std::size_t elements_of(const Layout& layout, const Shape& shape);
 std::size_t bytes_of(const Layout& layout, const Shape& shape);
 
+/// The place of an element of an image in the tensor, counted in elements.
+std::size_t place_of(Order order, const Shape& shape, Extent image, Extent channel, Extent row, Extent column);
+
 /// The axes in the order in which they lie in memory, of orders without blocks.
 Shape shape_in_memory(Order order, const Shape& shape);
 
 /// The layout of a value that has the same elements in the same order as one of shape `from` made in that layout.
 Layout layout_of_view(const Layout& made, const Shape& from, const Shape& to);
 
-/// For people, and in stored programs: `nchw16c`, `rows bf16`.
+/// For people, and in stored programs: `nchw16c`, `rows bf16`, `device nhwc fp16`; `images32` is always on a device.
 std::string text(const Layout& layout);
 
 }  // namespace spdnn::program

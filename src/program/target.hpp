@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <vector>
 
 #include "program/kernel.hpp"
 
@@ -22,6 +23,9 @@ class Target {
   virtual std::shared_ptr<std::byte> allocate(std::size_t bytes) = 0;
   /// After what was given to the device before; returns when it is done.
   virtual void upload(std::byte* to, const std::byte* from, std::size_t bytes) = 0;
+  virtual void download(std::byte* to, const std::byte* from, std::size_t bytes) = 0;
+  /// Calls `work`, which runs kernels, that many times or more, and returns the device's seconds of so many calls.
+  virtual std::vector<double> seconds(Index runs, const std::function<void()>& work) = 0;
   /// Waits for all that was given to the device.
   virtual void wait() = 0;
   /// Bytes that a program may take at most.

@@ -1,32 +1,70 @@
 #include "program/trial.hpp"
 
-#include <algorithm>
-#include <cstdint>
+#include <chrono>
+#include <cstring>
+
+#include "program/bound_program.hpp"
 
 namespace spdnn::program {
 
-Trial::Trial(const Request& request, const Offer& offer) : bound_(offer.bind()) {
+Trial::Trial(const Request& request, const Offer& offer, const Fill& fill, Target* target) : target_(target) {
+  if (target_ != nullptr) target_->use();
+  bound_ = offer.bind();
   Operands at;
-  for (std::size_t i = 0; i < offer.inputs.size(); ++i) {
-    const std::size_t bytes = bytes_of(offer.inputs[i], request.inputs[i].shape);
-    std::byte* const input = memory_of(bytes);
-    constexpr std::uint16_t kHalf = 0x3f00;  // twice, it is an fp32 number just above 1/2
-    std::fill_n(reinterpret_cast<std::uint16_t*>(input), bytes / sizeof(kHalf), kHalf);
-    at.inputs.push_back(input);
-  }
-  at.output = memory_of(bytes_of(offer.output, request.output_shape()));
-  if (offer.scratch > 0) at.scratch = memory_of(offer.scratch);
+  for (std::size_t i = 0; i < offer.inputs.size(); ++i)
+    at.inputs.push_back(new_memory(bytes_of(offer.inputs[i], request.inputs[i].shape), on_device(offer.inputs[i])));
+  output_bytes_ = bytes_of(offer.output, request.output_shape());
+  at.output = new_memory(output_bytes_, on_device(offer.output));
+  output_ = at.output;
+  if (offer.scratch > 0) at.scratch = new_memory(offer.scratch, offer.scratch_on_device);
   for (const Constant& constant : offer.constants) {
-    std::byte* const to = memory_of(constant.bytes);
-    constant.fill(to);
-    at.constants.push_back(to);
+    at.constants.push_back(new_memory(constant.bytes, constant.on_device));
+    write(memory_.back().get(), constant.bytes, constant.on_device, constant.fill);
   }
   bound_->place(at);
+  for (std::size_t i = 0; i < offer.inputs.size(); ++i) {
+    const Layout& layout = offer.inputs[i];
+    const Shape& shape = request.inputs[i].shape;
+    write(memory_[i].get(), bytes_of(layout, shape), on_device(layout),
+          [&](std::byte* to) { fill(to, layout, shape); });
+  }
 }
 
-std::byte* Trial::memory_of(std::size_t bytes) {
-  memory_.emplace_back(bytes);
-  return memory_.back().data();
+std::vector<double> Trial::seconds(Index runs) {
+  if (target_ != nullptr) {
+    target_->use();
+    return target_->seconds(runs, [&] { bound_->run(); });
+  }
+  using Clock = std::chrono::steady_clock;
+  std::vector<double> seconds(runs);
+  for (double& one : seconds) {
+    const Clock::time_point begin = Clock::now();
+    bound_->run();
+    one = std::chrono::duration<double>(Clock::now() - begin).count();
+  }
+  return seconds;
+}
+
+HostMemory<std::byte> Trial::output() {
+  HostMemory<std::byte> copy(output_bytes_);
+  if (target_ != nullptr)
+    target_->download(copy.data(), output_, output_bytes_);
+  else
+    std::memcpy(copy.data(), output_, output_bytes_);
+  return copy;
+}
+
+std::byte* Trial::new_memory(std::size_t bytes, bool on_device) {
+  memory_.push_back(on_device ? target_->allocate(bytes) : host_memory(bytes));
+  return memory_.back().get();
+}
+
+/// Memory of a device is filled in the host's, and copied.
+void Trial::write(std::byte* to, std::size_t bytes, bool on_device, const std::function<void(std::byte*)>& fill) {
+  if (!on_device) return fill(to);
+  const std::shared_ptr<std::byte> copy = host_memory(bytes);
+  fill(copy.get());
+  target_->upload(to, copy.get(), bytes);
 }
 
 }  // namespace spdnn::program

@@ -1,25 +1,37 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <vector>
 
 #include "core/system/host_memory.hpp"
 #include "program/kernel.hpp"
+#include "program/target.hpp"
 
 namespace spdnn::program {
 
-/// One offer on operands of its own, to be timed outside of a program. Every number of the inputs is 1/2, in fp32 and
-/// in bf16: times do not depend on them.
+/// One offer on operands of its own, to be timed outside of a program.
 class Trial {
  public:
-  Trial(const Request& request, const Offer& offer);
-  void run() { bound_->run(); }
+  /// Writes a tensor of that shape, in that layout, to memory of the host.
+  using Fill = std::function<void(std::byte* to, const Layout& layout, const Shape& shape)>;
+  /// `target`: the device that the kernel runs on; null: the host. It outlives the trial.
+  Trial(const Request& request, const Offer& offer, const Fill& fill, Target* target = nullptr);
+
+  /// The seconds of each of so many runs, by the device's clock if there is one.
+  std::vector<double> seconds(Index runs);
+  /// The output of the last run, in the offer's layout.
+  HostMemory<std::byte> output();
 
  private:
-  std::byte* memory_of(std::size_t bytes);
+  std::byte* new_memory(std::size_t bytes, bool on_device);
+  void write(std::byte* to, std::size_t bytes, bool on_device, const std::function<void(std::byte*)>& fill);
 
-  std::vector<HostMemory<std::byte>> memory_;
+  Target* target_;
+  std::vector<std::shared_ptr<std::byte>> memory_;
   std::unique_ptr<Bound> bound_;
+  const std::byte* output_ = nullptr;
+  std::size_t output_bytes_ = 0;
 };
 
 }  // namespace spdnn::program

@@ -19,10 +19,23 @@ double conv_median(const JsonFields& line, std::uint64_t batch) {
 }
 
 ConvPeerLine conv_peer(const JsonFields& with, std::uint64_t batch) {
-  ConvPeerLine peer{
-      .kernel = with.text({"kernel"}), .median = conv_median(with, batch), .ratio = with.spread({"ratio"})};
+  ConvPeerLine peer{.kernel = with.text({"kernel"}),
+                    .with = with.text({"library"}) + " in " + with.text({"precision"}),
+                    .median = conv_median(with, batch),
+                    .ratio = with.spread({"ratio"})};
   if (peer.ratio.min <= 0) with.fail({"ratio", "min"}, "expected a number above 0");
   return peer;
+}
+
+std::optional<ConvPublished> published_of(const JsonFields& line) {
+  const OrderedJson* const found = line.find({"published"});
+  if (found == nullptr || found->is_null()) return std::nullopt;
+  const JsonFields published = line.part("published");
+  ConvPublished times{published.text({"source"}), published.text({"device"}), {}};
+  const JsonFields seconds = published.part("seconds");
+  for (const auto& [kernel, time] : published.at({"seconds"}).items())
+    times.seconds.emplace_back(JsonFields::printable(kernel), seconds.number({kernel.c_str()}));
+  return times;
 }
 
 }  // namespace
@@ -30,6 +43,7 @@ ConvPeerLine conv_peer(const JsonFields& with, std::uint64_t batch) {
 ConvLine conv_of(const JsonFields& line) {
   ConvLine conv{.table = line.text({"table"}),
                 .layer = line.text({"layer"}),
+                .variant = line.text({"variant"}),
                 .kernel = line.text({"kernel"}),
                 .batch = line.count({"batch"}),
                 .runs = line.count({"runs"}),
@@ -41,11 +55,9 @@ ConvLine conv_of(const JsonFields& line) {
                 .origin = origin_of(line)};
   conv.median = conv_median(line, conv.batch);
   const JsonFields with = line.part("with");
-  for (const char* const precision : {"fp32", "bf16"}) {
-    if (with.at({precision}).is_null()) continue;
-    conv.with.push_back(conv_peer(with.part(precision), conv.batch));
-    conv.with.back().precision = precision;
-  }
+  for (const auto& [key, peer] : line.at({"with"}).items())
+    if (!peer.is_null()) conv.with.push_back(conv_peer(with.part(key.c_str()), conv.batch));
+  conv.published = published_of(line);
   return conv;
 }
 

@@ -12,18 +12,18 @@ namespace {
 
 double conv_speed_up(const ConvPeerLine& peer) { return 1 / peer.ratio.median; }
 
-/// Equal for lines by one build on one machine, of one table, batch and precision.
+/// Equal for lines by one variant of one build on one machine, of one table and batch.
 bool one_table(const ConvLine& a, const ConvLine& b) {
-  return a.table == b.table && a.batch == b.batch && a.origin == b.origin;
+  return a.table == b.table && a.batch == b.batch && a.variant == b.variant && a.origin == b.origin;
 }
 
 /// A share of zeros, and the logarithm of the speed-up.
 using SpeedUpAt = std::pair<double, double>;
 
-ConvBreakEven break_even(const ConvLine& first, const std::string& precision, std::vector<SpeedUpAt> points) {
+ConvBreakEven break_even(const ConvLine& first, const std::string& with, std::vector<SpeedUpAt> points) {
   std::sort(points.begin(), points.end());
   ConvBreakEven found{.first = &first,
-                      .precision = precision,
+                      .with = with,
                       .least = points.front().first,
                       .most = points.back().first,
                       .faster = points.back().second >= 0};
@@ -43,9 +43,9 @@ std::vector<ConvMean> conv_means(const std::vector<ConvLine>& lines) {
   for (const ConvLine& line : lines)
     for (const ConvPeerLine& peer : line.with) {
       auto mean = std::find_if(means.begin(), means.end(), [&](const ConvMean& one) {
-        return one_table(*one.first, line) && one.first->sparsity == line.sparsity && one.precision == peer.precision;
+        return one_table(*one.first, line) && one.first->sparsity == line.sparsity && one.with == peer.with;
       });
-      if (mean == means.end()) mean = means.insert(mean, {&line, peer.precision});
+      if (mean == means.end()) mean = means.insert(mean, {&line, peer.with});
       mean->speed_up += std::log(conv_speed_up(peer));
       ++mean->layers;
     }
@@ -56,21 +56,21 @@ std::vector<ConvMean> conv_means(const std::vector<ConvLine>& lines) {
 std::vector<ConvBreakEven> conv_break_evens(const std::vector<ConvLine>& lines) {
   struct Layer {
     const ConvLine* first;
-    std::string precision;
+    std::string with;
     std::vector<SpeedUpAt> points;
   };
   std::vector<Layer> layers;
   for (const ConvLine& line : lines)
     for (const ConvPeerLine& peer : line.with) {
       auto layer = std::find_if(layers.begin(), layers.end(), [&](const Layer& one) {
-        return one_table(*one.first, line) && one.first->layer == line.layer && one.precision == peer.precision;
+        return one_table(*one.first, line) && one.first->layer == line.layer && one.with == peer.with;
       });
-      if (layer == layers.end()) layer = layers.insert(layer, {&line, peer.precision, {}});
+      if (layer == layers.end()) layer = layers.insert(layer, {&line, peer.with, {}});
       layer->points.emplace_back(1 - line.kept, std::log(conv_speed_up(peer)));
     }
   std::vector<ConvBreakEven> all;
   for (const Layer& layer : layers)
-    if (layer.points.size() > 1) all.push_back(break_even(*layer.first, layer.precision, layer.points));
+    if (layer.points.size() > 1) all.push_back(break_even(*layer.first, layer.with, layer.points));
   return all;
 }
 

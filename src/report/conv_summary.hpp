@@ -9,21 +9,21 @@
 
 namespace spdnn {
 
-/// How many times as fast as oneDNN the layers of a table are at one sparsity, batch and number of threads, by one
-/// build on one machine.
+/// How many times as fast as a library the layers of a table are by one variant at one sparsity, batch and number of
+/// threads, by one build on one machine.
 struct ConvMean {
   const ConvLine* first = nullptr;  ///< of the layers
-  std::string precision;            ///< of oneDNN
+  std::string with;                 ///< the library, and its precision
   std::size_t layers = 0;
   double speed_up = 0;  ///< geometric mean
 };
 /// In the order of the lines.
 std::vector<ConvMean> conv_means(const std::vector<ConvLine>& lines);
 
-/// The share of zeros from which on a layer is as fast as oneDNN in a precision, between those that were measured.
+/// The share of zeros from which on a layer is as fast as a library in a precision, between those that were measured.
 struct ConvBreakEven {
   const ConvLine* first = nullptr;
-  std::string precision;
+  std::string with;
   double least = 0;  ///< share of zeros, measured
   double most = 0;
   std::optional<double> zeros{};  ///< empty if it is slower at all of them, or faster at all

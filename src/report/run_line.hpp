@@ -118,22 +118,29 @@ struct ModelBenchLine {
   LineOrigin origin;
 };
 
-/// oneDNN on the same layer, timed in turns with ours.
+/// A library's kernel on the same layer, timed in turns with ours.
 struct ConvPeerLine {
-  std::string kernel, precision{};
-  double median = 0;  ///< seconds
-  Spread ratio;       ///< our time / its time, over the turns
+  std::string kernel, with{};  ///< with: `oneDNN in fp32`
+  double median = 0;           ///< seconds
+  Spread ratio;                ///< our time / its time, over the turns
+};
+
+/// The times that a paper reports for the same layer.
+struct ConvPublished {
+  std::string source, device;
+  std::vector<std::pair<std::string, double>> seconds;  ///< by kernel
 };
 
 /// The parts of a line of schema spdnn-conv-bench-1 used by reports.
 struct ConvLine {
-  std::string table, layer, kernel;
+  std::string table, layer, variant, kernel;
   std::uint64_t batch = 0, runs = 0;
   double sparsity = 0, kept = 0;        ///< asked for; share of the weights that are not zero
   double multiply_adds = 0, bytes = 0;  ///< with all weights; least traffic
   double median = 0;                    ///< seconds
   double load = 0;                      ///< runnable threads of the machine per processor
-  std::vector<ConvPeerLine> with{};     ///< by precision
+  std::vector<ConvPeerLine> with{};
+  std::optional<ConvPublished> published{};
   LineOrigin origin;
 };
 

@@ -26,16 +26,16 @@ bench() { "$SPDNN" bench conv --runs 1 --warm-up 0 --threads 1 "$@"; }
 }
 
 @test "a report has means, break-even shares and times, and marks where oneDNN is faster" {
-  peer='{kernel: "k", detail: "d", runs: 3, seconds: .seconds, images_per_second: .images_per_second}'
+  peer='{library: "oneDNN", precision: "fp32", kernel: "k", detail: "d", runs: 3, seconds: .seconds, images_per_second: .images_per_second}'
   bench --table skimcaffe --sparsity 0.5,0.9 --json lines.jsonl >table
   # Twice and half as slow at 50 %, twice and eight times as fast at 90 %.
   jq -c "$peer as \$p | (if .sparsity == 0.5 then 2 elif (.layer | startswith(\"96\")) then 0.5 else 0.125 end) as \$ratio
     | .with = {bf16: null, fp32: (\$p + {ratio: {min: \$ratio, median: \$ratio, max: \$ratio}})}" lines.jsonl >with.jsonl
   "$SPDNN" report with.jsonl --format csv --table conv-means >means.csv
-  [ "$(awk -F, 'NR > 1 { print $2, $5, $6, $7 }' means.csv | tr '\n' ';')" = "50.0 4 fp32 0.500;90.0 4 fp32 5.66;" ]
+  [ "$(awk -F, 'NR > 1 { print $2, $5, $6, $7, $8 }' means.csv | tr '\n' ';')" = "50.0 sparse 4 oneDNN in fp32 0.500;90.0 sparse 4 oneDNN in fp32 5.66;" ]
   "$SPDNN" report with.jsonl --format csv --table conv-break-even >even.csv
-  awk -F, '$2 ~ /^96x27/ { exit !($6 > 69.9 && $6 < 70.1) }' even.csv
-  awk -F, '$2 ~ /^256x13/ { exit !($6 > 59.9 && $6 < 60.1) }' even.csv
+  awk -F, '$2 ~ /^96x27/ { exit !($7 > 69.9 && $7 < 70.1) }' even.csv
+  awk -F, '$2 ~ /^256x13/ { exit !($7 > 59.9 && $7 < 60.1) }' even.csv
   "$SPDNN" report with.jsonl --format md | grep -q 'Convolutions'
 }
 

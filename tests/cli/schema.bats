@@ -165,8 +165,10 @@ fits() {
     images_per_second: 2, turns: 2, ratio: {min: 0.5, median: 0.75, max: 1},
     outputs: {largest_difference: 0, largest_expected: 1, agree: true}}' bench.jsonl >>run.jsonl
   "$SPDNN" bench conv --table skimcaffe --runs 1 --warm-up 0 --sparsity 0.9 --threads 1 --json conv.jsonl >out
-  jq -c '{kernel: "k", detail: "d", predicted_seconds: 1, runs: 3, seconds: .seconds, images_per_second: 2,
-    ratio: {min: 0.5, median: 0.75, max: 1}} as $peer | .with = {fp32: $peer, bf16: $peer}' conv.jsonl | tail -1 >>run.jsonl
+  jq -c '{library: "oneDNN", precision: "fp32", kernel: "k", detail: "d", predicted_seconds: 1, runs: 3, seconds: .seconds,
+    images_per_second: 2, deviation: .deviation, ratio: {min: 0.5, median: 0.75, max: 1}} as $peer
+    | .published = {source: "s", device: "d", seconds: {"escoin_fp32": 1, "escoin_fp16": 1, "cudnn_fp32": 1, "cudnn_fp16": 1}}
+    | .with = {lowered: $peer, fp32: $peer, tf32: $peer, fp16: $peer, bf16: $peer}' conv.jsonl | tail -1 >>run.jsonl
   fits run.jsonl
   [[ "$output" == "9 lines, "* ]]
   # Each field of each line in its turn: taken away, renamed, of another kind, one more beside it.

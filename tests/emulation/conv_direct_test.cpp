@@ -2,28 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include "blocks_of_images.hpp"
 #include "engines/cuda/conv_direct/direct.cuh"
 #include "model/oracle/evaluate.hpp"
 #include "support/models.hpp"
 
 namespace spdnn::cuda {
 namespace {
-
-/// Images as images32, and back.
-std::vector<float> blocked(const Tensor& tensor, std::size_t images, std::size_t elements) {
-  std::vector<float> blocks((images + 31) / 32 * elements * 32);
-  for (std::size_t i = 0; i < images; ++i)
-    for (std::size_t e = 0; e < elements; ++e)
-      blocks[(i / 32 * elements + e) * 32 + i % 32] = tensor.values[i * elements + e];
-  return blocks;
-}
-
-Array<float> in_rows(const std::vector<float>& blocks, std::size_t images, std::size_t elements) {
-  std::vector<float> rows(images * elements);
-  for (std::size_t i = 0; i < images; ++i)
-    for (std::size_t e = 0; e < elements; ++e) rows[i * elements + e] = blocks[(i / 32 * elements + e) * 32 + i % 32];
-  return Array<float>(std::move(rows));
-}
 
 template <Index kColumns, Index kFilters>
 void run_direct(const DirectArgs& args, unsigned grid, std::size_t bytes) {

@@ -61,6 +61,8 @@ ROOMS = {
     "engines/cuda/resident": ["engines/cuda/retire"],
     "engines/cuda/cascade": ["engines/cuda/retire"],
     "engines/cuda/conv_direct": ["engines/cuda/layers", "program"],
+    "engines/cuda/conv_dense": ["engines/cuda/runtime", "program"],
+    "engines/cuda/conv_lowered": ["engines/cuda/runtime", "program"],
     "engines/cuda": ["engines/cuda/layers"],
     "engines": ["engines/cpu", "engines/cuda", "engines/reference"],
     "cluster": ["core"],

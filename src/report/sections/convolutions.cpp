@@ -24,24 +24,26 @@ Cell conv_origin(const ConvLine& line, const Results& results) {
 }
 
 Column table_column() { return {"table", "", false, "The layers of a paper or a network: spdnn bench conv --help"}; }
-Column precision_column() { return {"oneDNN in", "", false, "Its precision; ours is fp32"}; }
+Column variant_column() { return {"variant", "", false, "That offers our kernel"}; }
+Column peer_column() { return {"beside", "", false, "The library, and its precision; ours is fp32"}; }
 
 Table conv_means_table(const std::vector<ConvLine>& lines, const Results& results) {
   Table table{"conv-means",
-              "Geometric means over the layers of a table. Above 1 the sparse kernels are faster than oneDNN.",
+              "Geometric means over the layers of a table. Above 1 ours are faster than the library's.",
               {table_column(),
                {"zeros", "%", true, "Among the weights; first and depthwise layers have none"},
                {"batch", "", true},
                {"threads", "", true},
+               variant_column(),
                {"layers", "", true},
-               precision_column(),
+               peer_column(),
                {"times as fast", "", true, "Geometric mean of the medians over turns"},
                columns::run_on()},
               {}};
   for (const ConvMean& mean : conv_means(lines))
-    table.rows.push_back(
-        {{mean.first->table, percent(mean.first->sparsity), whole(mean.first->batch), whole(mean.first->origin.threads),
-          whole(mean.layers), mean.precision, number(mean.speed_up, 3), conv_origin(*mean.first, results)}});
+    table.rows.push_back({{mean.first->table, percent(mean.first->sparsity), whole(mean.first->batch),
+                           whole(mean.first->origin.threads), mean.first->variant, whole(mean.layers), mean.with,
+                           number(mean.speed_up, 3), conv_origin(*mean.first, results)}});
   return table;
 }
 
@@ -52,27 +54,28 @@ Cell break_even_cell(const ConvBreakEven& one) {
 
 Table conv_break_even_table(const std::vector<ConvLine>& lines, const Results& results) {
   Table table{"conv-break-even",
-              "Shares of zeros from which on a layer is as fast as oneDNN, interpolated between those that were "
+              "Shares of zeros from which on a layer is as fast as the library's, interpolated between those that were "
               "measured.",
               {table_column(),
                {"layer"},
                {"batch", "", true},
                {"threads", "", true},
-               precision_column(),
+               variant_column(),
+               peer_column(),
                {"break-even", "% zeros", true},
                columns::run_on()},
               {}};
   for (const ConvBreakEven& one : conv_break_evens(lines))
     table.rows.push_back(
-        {{one.first->table, one.first->layer, whole(one.first->batch), whole(one.first->origin.threads), one.precision,
-          break_even_cell(one), conv_origin(*one.first, results)}});
+        {{one.first->table, one.first->layer, whole(one.first->batch), whole(one.first->origin.threads),
+          one.first->variant, one.with, break_even_cell(one), conv_origin(*one.first, results)}});
   return table;
 }
 
 Table conv_times_table(const Results& results) {
   Table table{"conv-times",
-              "Our kernel and oneDNN's in turns, on random weights, each in its own layouts. Rows in which oneDNN is "
-              "faster are marked.",
+              "Our kernel and a library's in turns, on random weights, each in its own layouts. Rows in which the "
+              "library's is faster are marked.",
               {table_column(),
                {"layer", "", false, "Channels x height x width, kernel / stride -> filters"},
                {"zeros", "%", true},
@@ -82,9 +85,9 @@ Table conv_times_table(const Results& results) {
                {"time", "ms", true, "Median of the runs"},
                {"rate", "GFMA/s", true, "Multiply-adds of weights that are not zero / time"},
                {"traffic", "MB", true, "Least: images, results and weights that are not zero, once"},
-               precision_column(),
-               {"oneDNN", "ms", true, "Median of its runs"},
-               {"times as fast", "", true, "Median over turns of oneDNN's time / ours"},
+               peer_column(),
+               {"its time", "ms", true, "Median of its runs"},
+               {"times as fast", "", true, "Median over turns of its time / ours"},
                {"load", "", true, "Runnable threads of the machine per processor, before the runs"},
                {"runs", "", true},
                columns::run_on()},
@@ -93,7 +96,7 @@ Table conv_times_table(const Results& results) {
     const auto row = [&, &line = line, place = place](const ConvPeerLine* peer) {
       return Row{{line.table, line.layer, percent(1 - line.kept), whole(line.batch), whole(line.origin.threads),
                   line.kernel, milliseconds(line.median), number(line.multiply_adds * line.kept / line.median / 1e9, 3),
-                  number(line.bytes / 1e6, 3), peer == nullptr ? Cell() : Cell(peer->precision),
+                  number(line.bytes / 1e6, 3), peer == nullptr ? Cell() : Cell(peer->with),
                   peer == nullptr ? Cell() : milliseconds(peer->median),
                   peer == nullptr ? Cell() : number(1 / peer->ratio.median, 3), number(line.load, 3), whole(line.runs),
                   origin(place)},
@@ -101,6 +104,32 @@ Table conv_times_table(const Results& results) {
     };
     if (line.with.empty()) table.rows.push_back(row(nullptr));
     for (const ConvPeerLine& peer : line.with) table.rows.push_back(row(&peer));
+  }
+  return table;
+}
+
+/// What papers report, beside ours and the libraries'.
+Table conv_published_table(const Results& results) {
+  Table table{"conv-published",
+              "Times that papers report for the same layers, shares of zeros and batches, on their machines.",
+              {table_column(),
+               {"layer"},
+               {"zeros", "%", true},
+               {"batch", "", true},
+               {"paper"},
+               {"on"},
+               {"kernel"},
+               {"published", "ms", true},
+               {"ours", "", false, "Our kernel here"},
+               {"time", "ms", true, "Median of its runs"},
+               columns::run_on()},
+              {}};
+  for (const auto& [line, place] : results.convolutions) {
+    if (!line.published) continue;
+    for (const auto& [kernel, seconds] : line.published->seconds)
+      table.rows.push_back({{line.table, line.layer, percent(1 - line.kept), whole(line.batch), line.published->source,
+                             line.published->device, kernel, milliseconds(seconds), line.kernel,
+                             milliseconds(line.median), origin(place)}});
   }
   return table;
 }
@@ -116,6 +145,8 @@ std::optional<Section> convolutions(const Results& results) {
   for (Table* const table : {&means, &break_evens})
     if (!table->rows.empty()) section.blocks.emplace_back(std::move(*table));
   section.blocks.emplace_back(conv_times_table(results));
+  if (Table published = conv_published_table(results); !published.rows.empty())
+    section.blocks.emplace_back(std::move(published));
   return section;
 }
 

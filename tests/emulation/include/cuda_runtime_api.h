@@ -45,6 +45,7 @@ inline uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w) { return
 using std::fmaf;
 using std::fmaxf;
 using std::fminf;
+using std::isnan;
 using std::max;
 using std::min;
 

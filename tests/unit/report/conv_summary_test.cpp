@@ -6,9 +6,15 @@ namespace spdnn {
 namespace {
 
 ConvLine conv_line(const char* layer, double zeros, double speed_up, std::uint64_t batch = 1) {
-  ConvLine line{
-      .table = "t", .layer = layer, .kernel = "k", .batch = batch, .sparsity = zeros, .kept = 1 - zeros, .origin = {}};
-  line.with.push_back({"onednn", "fp32", 1, {1 / speed_up, 1 / speed_up, 1 / speed_up, 0}});
+  ConvLine line{.table = "t",
+                .layer = layer,
+                .variant = "sparse",
+                .kernel = "k",
+                .batch = batch,
+                .sparsity = zeros,
+                .kept = 1 - zeros,
+                .origin = {}};
+  line.with.push_back({"onednn", "oneDNN in fp32", 1, {1 / speed_up, 1 / speed_up, 1 / speed_up, 0}});
   return line;
 }
 

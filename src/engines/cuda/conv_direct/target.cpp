@@ -9,6 +9,7 @@
 #include "engines/cuda/runtime/device.hpp"
 #include "engines/cuda/runtime/device_info.hpp"
 #include "engines/cuda/runtime/memory.hpp"
+#include "engines/cuda/runtime/timing.hpp"
 
 namespace spdnn::cuda {
 
@@ -27,6 +28,13 @@ class CudaTarget final : public program::Target {
   void upload(std::byte* to, const std::byte* from, std::size_t bytes) override {
     check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, cudaStreamPerThread));
     wait();
+  }
+  void download(std::byte* to, const std::byte* from, std::size_t bytes) override {
+    check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, cudaStreamPerThread));
+    wait();
+  }
+  std::vector<double> seconds(Index runs, const std::function<void()>& work) override {
+    return device_seconds(cudaStreamPerThread, runs, work);
   }
   void wait() override { check(cudaStreamSynchronize(cudaStreamPerThread)); }
   std::size_t memory_budget() override { return cuda::memory_budget(options_); }

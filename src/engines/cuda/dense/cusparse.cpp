@@ -15,9 +15,11 @@
 #include <map>
 #include <mutex>
 #include <tuple>
+#include <vector>
 
 #include "engines/cuda/dense/engine.hpp"
 #include "engines/cuda/layers/library_plan.hpp"
+#include "engines/cuda/runtime/timing.hpp"
 
 namespace spdnn {
 
@@ -64,37 +66,19 @@ class SpmmProduct final : public DenseProduct<float> {
  private:
   /// Skips choices that cuSPARSE does not support for this shape.
   Choice fastest(const DeviceLayer& layer, Index images, float* y, float* z) {
-    float best_ms = std::numeric_limits<float>::infinity();
+    double least = std::numeric_limits<double>::infinity();
     Choice best = choice_;
     for (const Choice& candidate : kChoices) {
       choice_ = candidate;
       if (try_multiply(layer, images, y, z) != CUSPARSE_STATUS_SUCCESS) continue;  // also warms up
-      const float ms = time_ms(layer, images, y, z);
-      if (ms < best_ms) {
-        best_ms = ms;
+      const std::vector<double> seconds = device_seconds(stream_, 3, [&] { multiply(layer, images, y, z); });
+      const double shortest = *std::min_element(seconds.begin(), seconds.end());
+      if (shortest < least) {
+        least = shortest;
         best = candidate;
       }
     }
     return best;
-  }
-
-  float time_ms(const DeviceLayer& layer, Index images, const float* y, float* z) {
-    constexpr int kRuns = 3;
-    Event start;
-    Event stop;
-    check(cudaEventCreate(start.out()));
-    check(cudaEventCreate(stop.out()));
-    float best_ms = std::numeric_limits<float>::infinity();
-    for (int run = 0; run < kRuns; ++run) {
-      check(cudaEventRecord(start, stream_));
-      multiply(layer, images, y, z);
-      check(cudaEventRecord(stop, stream_));
-      check(cudaEventSynchronize(stop));
-      float ms = 0.0F;
-      check(cudaEventElapsedTime(&ms, start, stop));
-      best_ms = std::min(best_ms, ms);
-    }
-    return best_ms;
   }
 
   cusparseStatus_t try_multiply(const DeviceLayer& layer, Index images, const float* y, float* z) {
