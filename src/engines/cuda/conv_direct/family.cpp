@@ -2,6 +2,9 @@
 
 #include "program/family.hpp"
 
+#include <functional>
+#include <utility>
+
 #include "engines/cuda/conv_direct/kernels.hpp"
 #include "engines/cuda/conv_direct/target.hpp"
 #include "engines/cuda/runtime/device_info.hpp"
@@ -26,6 +29,19 @@ double seconds_on_device(double bytes, double multiply_adds) {
   return kLaunch + bytes / kBytesPerSecond + multiply_adds / kMultiplyAddsPerSecond;
 }
 
+program::Offer element_offer(const program::Request& request, std::function<void(const program::Operands&)> run) {
+  auto bytes = static_cast<double>(bytes_of(program::kImages32, request.output_shape()));
+  for (std::size_t i = 0; i < request.own_inputs(); ++i)
+    if (has_images(request, i)) bytes += static_cast<double>(bytes_of(program::kImages32, request.inputs[i].shape));
+  program::Offer offer;
+  offer.inputs.assign(request.own_inputs(), program::kImages32);
+  offer.output = program::kImages32;
+  offer.fused = request.step.fused.empty();
+  offer.seconds = seconds_on_device(bytes);
+  offer.bind = [run = std::move(run)] { return program::bound(run); };
+  return offer;
+}
+
 Extent elements_of_image(const Shape& shape) {
   Shape image = shape;
   image.front() = 1;
@@ -37,7 +53,8 @@ Extent elements_of_image(const Shape& shape) {
 program::FamilyKernels kernels_conv_direct(Precision /*precision*/) {
   std::string why_not;
   if (!cuda::cuda_available(&why_not, 0)) return {.why_not = why_not};
-  return {.kernels = {&cuda::changes_kernel(), &cuda::weighted_kernel(), &cuda::functions_kernel()},
+  return {.kernels = {&cuda::changes_kernel(), &cuda::weighted_kernel(), &cuda::functions_kernel(),
+                      &cuda::moves_kernel(), &cuda::axes_kernel()},
           .target = cuda::target_of};
 }
 

@@ -22,30 +22,13 @@ using program::Offer;
 using program::Operands;
 using program::Request;
 
-double bytes_of_step(const Request& request) {
-  double bytes = static_cast<double>(bytes_of(kImages32, request.output_shape()));
-  for (std::size_t i = 0; i < request.own_inputs(); ++i)
-    if (has_images(request, i)) bytes += static_cast<double>(bytes_of(kImages32, request.inputs[i].shape));
-  return bytes;
-}
-
-Offer offer_of(const Request& request, std::function<void(const Operands&)> run) {
-  Offer offer;
-  offer.inputs.assign(request.own_inputs(), kImages32);
-  offer.output = kImages32;
-  offer.fused = request.step.fused.empty();
-  offer.seconds = seconds_on_device(bytes_of_step(request));
-  offer.bind = [run = std::move(run)] { return program::bound(run); };
-  return offer;
-}
-
 std::vector<Offer> offers_of(const Request& request, const Activation& activation) {
   if (!has_images(request, 0)) return {};
   const std::size_t count = elements_of(kImages32, request.output_shape());
   if (activation.kind != Activation::Kind::prelu) {
     const std::optional<Function> function = function_of(activation);
     if (!function) return {};
-    return {offer_of(request, [=](const Operands& at) {
+    return {element_offer(request, [=](const Operands& at) {
       apply_functions(at.floats(0), count, {{*function}, 1}, at.results(), cudaStreamPerThread);
     })};
   }
@@ -54,7 +37,7 @@ std::vector<Offer> offers_of(const Request& request, const Activation& activatio
   const auto channels = static_cast<std::size_t>(shape[1]);
   const auto plane = static_cast<std::size_t>(elements_of_image(shape)) / std::max(channels, std::size_t{1});
   const auto blocks = static_cast<std::size_t>(blocks_of(shape));
-  Offer offer = offer_of(request, [=](const Operands& at) {
+  Offer offer = element_offer(request, [=](const Operands& at) {
     apply_slopes(at.floats(0), blocks, channels, plane, at.constant(0), at.results(), cudaStreamPerThread);
   });
   offer.constants.push_back({.part = 0,
@@ -133,10 +116,11 @@ std::vector<Offer> offers_of(const Request& request, const Elementwise& elementw
          .on_device = true});
   }
   if (constants.size() == 2) return {};
-  Offer offer = offer_of(request, [broadcast = *broadcast, combination = *combination, blocks](const Operands& at) {
-    const auto operand = [&](Index k) { return broadcast.has_images[k] ? at.floats(k) : at.constant(0); };
-    combine(operand(0), operand(1), blocks, broadcast, combination, at.results(), cudaStreamPerThread);
-  });
+  Offer offer =
+      element_offer(request, [broadcast = *broadcast, combination = *combination, blocks](const Operands& at) {
+        const auto operand = [&](Index k) { return broadcast.has_images[k] ? at.floats(k) : at.constant(0); };
+        combine(operand(0), operand(1), blocks, broadcast, combination, at.results(), cudaStreamPerThread);
+      });
   for (Index k = 0; k < 2; ++k)
     if (!broadcast->has_images[k]) offer.inputs[k] = program::kRows;  // not read
   offer.constants = std::move(constants);
@@ -165,7 +149,7 @@ std::vector<Offer> offers_of(const Request& request, const Concat& concat) {
     first += own;
   }
   const auto blocks = static_cast<std::size_t>(blocks_of(output));
-  return {offer_of(request, [=](const Operands& at) {
+  return {element_offer(request, [=](const Operands& at) {
     for (std::size_t i = 0; i < parts.size(); ++i)
       join(at.floats(i), blocks, outer, parts[i].own, all, parts[i].first, at.results(), cudaStreamPerThread);
   })};
@@ -180,7 +164,7 @@ std::vector<Offer> offers_of(const Request& request, Pooling pooling) {
     pooling.out[axis] = static_cast<Index>(out.spatial(axis));
   }
   const auto planes = static_cast<std::size_t>(blocks_of(request.output_shape()) * in.channels);
-  return {offer_of(
+  return {element_offer(
       request, [=](const Operands& at) { pool(at.floats(0), planes, pooling, at.results(), cudaStreamPerThread); })};
 }
 

@@ -1,7 +1,4 @@
-// A lane has one image in all of these kernels, and a warp one element of an image at a time.
-
-#include <algorithm>
-
+#include "engines/cuda/conv_direct/elements.cuh"
 #include "engines/cuda/conv_direct/functions.cuh"
 #include "engines/cuda/runtime/check.hpp"
 
@@ -9,32 +6,18 @@ namespace spdnn::cuda {
 
 namespace {
 
-constexpr unsigned kThreads = 256;
-constexpr unsigned kLanes = 32;
-
-unsigned blocks_of(std::size_t warps) {
-  return static_cast<unsigned>(std::min<std::size_t>((warps * kLanes + kThreads - 1) / kThreads, 1U << 16U));
-}
-
-/// Calls `work(i)` in each lane for the warp's share of 0 .. count-1.
-template <class Work>
-__device__ void for_each(std::size_t count, Work work) {
-  const std::size_t warps = std::size_t{gridDim.x} * (kThreads / kLanes);
-  for (std::size_t i = std::size_t{blockIdx.x} * (kThreads / kLanes) + threadIdx.x / kLanes; i < count; i += warps)
-    work(i);
-}
-
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kElementThreads)
     apply_kernel(const float* x, std::size_t elements, const __grid_constant__ Functions functions, float* y) {
-  for_each(elements, [&](std::size_t i) {
+  for_each_element(elements, [&](std::size_t i) {
     const std::size_t place = i * kLanes + threadIdx.x % kLanes;
     y[place] = apply(functions, x[place], place);
   });
 }
 
-__global__ void __launch_bounds__(kThreads) slopes_kernel(const float* x, std::size_t elements, std::size_t channels,
-                                                          std::size_t plane, const float* slopes, float* y) {
-  for_each(elements, [&](std::size_t i) {
+__global__ void __launch_bounds__(kElementThreads)
+    slopes_kernel(const float* x, std::size_t elements, std::size_t channels, std::size_t plane, const float* slopes,
+                  float* y) {
+  for_each_element(elements, [&](std::size_t i) {
     const std::size_t place = i * kLanes + threadIdx.x % kLanes;
     const float value = x[place];
     y[place] = value < 0 ? slopes[i / plane % channels] * value : value;
@@ -58,11 +41,11 @@ __device__ float combined(Combination combination, float a, float b) {
   }
 }
 
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kElementThreads)
     combine_kernel(const float* a, const float* b, std::size_t blocks, std::size_t elements,
                    const __grid_constant__ Broadcast broadcast, Combination combination, float* y) {
   const Index lane = threadIdx.x % kLanes;
-  for_each(blocks * elements, [&](std::size_t i) {
+  for_each_element(blocks * elements, [&](std::size_t i) {
     std::size_t places[2] = {0, 0};
     auto rest = static_cast<Index>(i % elements);
     for (Index axis = broadcast.axes; axis-- > 0;) {
@@ -78,18 +61,18 @@ __global__ void __launch_bounds__(kThreads)
   });
 }
 
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kElementThreads)
     join_kernel(const float* x, std::size_t elements, std::size_t own, std::size_t all, std::size_t first, float* y) {
   const Index lane = threadIdx.x % kLanes;
-  for_each(elements,
-           [&](std::size_t i) { y[(i / own * all + first + i % own) * kLanes + lane] = x[i * kLanes + lane]; });
+  for_each_element(elements,
+                   [&](std::size_t i) { y[(i / own * all + first + i % own) * kLanes + lane] = x[i * kLanes + lane]; });
 }
 
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kElementThreads)
     pool_kernel(const float* x, std::size_t planes, const __grid_constant__ Pooling pooling, float* y) {
   const Index lane = threadIdx.x % kLanes;
   const Index out_plane = pooling.out[0] * pooling.out[1];
-  for_each(planes * out_plane, [&](std::size_t i) {
+  for_each_element(planes * out_plane, [&](std::size_t i) {
     const float* from = x + i / out_plane * pooling.in[0] * pooling.in[1] * kLanes + lane;
     const auto pixel = static_cast<Index>(i % out_plane);
     const Index at[2] = {pixel / pooling.out[1], pixel % pooling.out[1]};
@@ -117,14 +100,14 @@ __global__ void __launch_bounds__(kThreads)
 
 void apply_functions(const float* x, std::size_t count, const Functions& functions, float* y, cudaStream_t stream) {
   const std::size_t elements = count / kLanes;
-  apply_kernel<<<blocks_of(elements), kThreads, 0, stream>>>(x, elements, functions, y);
+  apply_kernel<<<element_blocks(elements), kElementThreads, 0, stream>>>(x, elements, functions, y);
   check_launch();
 }
 
 void apply_slopes(const float* x, std::size_t blocks, std::size_t channels, std::size_t plane, const float* slopes,
                   float* y, cudaStream_t stream) {
   const std::size_t elements = blocks * channels * plane;
-  slopes_kernel<<<blocks_of(elements), kThreads, 0, stream>>>(x, elements, channels, plane, slopes, y);
+  slopes_kernel<<<element_blocks(elements), kElementThreads, 0, stream>>>(x, elements, channels, plane, slopes, y);
   check_launch();
 }
 
@@ -132,20 +115,21 @@ void combine(const float* a, const float* b, std::size_t blocks, const Broadcast
              float* y, cudaStream_t stream) {
   std::size_t elements = 1;
   for (Index axis = 0; axis < broadcast.axes; ++axis) elements *= broadcast.extents[axis];
-  combine_kernel<<<blocks_of(blocks * elements), kThreads, 0, stream>>>(a, b, blocks, elements, broadcast, combination,
-                                                                        y);
+  combine_kernel<<<element_blocks(blocks * elements), kElementThreads, 0, stream>>>(a, b, blocks, elements, broadcast,
+                                                                                    combination, y);
   check_launch();
 }
 
 void join(const float* x, std::size_t blocks, std::size_t outer, std::size_t own, std::size_t all, std::size_t first,
           float* y, cudaStream_t stream) {
   const std::size_t elements = blocks * outer * own;
-  join_kernel<<<blocks_of(elements), kThreads, 0, stream>>>(x, elements, own, all, first, y);
+  join_kernel<<<element_blocks(elements), kElementThreads, 0, stream>>>(x, elements, own, all, first, y);
   check_launch();
 }
 
 void pool(const float* x, std::size_t planes, const Pooling& pooling, float* y, cudaStream_t stream) {
-  pool_kernel<<<blocks_of(planes * pooling.out[0] * pooling.out[1]), kThreads, 0, stream>>>(x, planes, pooling, y);
+  pool_kernel<<<element_blocks(planes * pooling.out[0] * pooling.out[1]), kElementThreads, 0, stream>>>(x, planes,
+                                                                                                        pooling, y);
   check_launch();
 }
 

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "spdnn/types.hpp"
+
+struct CUstream_st;  // of CUDA
+
+namespace spdnn::cuda {
+
+/// Of a channel: y = (x - mean) factor + shift.
+struct Normalization {
+  float mean = 0;
+  float factor = 1;
+  float shift = 0;
+};
+/// An image has `channels` times `plane` elements.
+void normalize(const float* x, std::size_t blocks, std::size_t channels, std::size_t plane,
+               const Normalization* by_channel, float* y, CUstream_st* stream);
+
+/// exp(x) over its sum along an axis of `length` elements, which are `inner` apart; `lines` of them, of all blocks.
+void softmax(const float* x, std::size_t lines, std::size_t length, std::size_t inner, float* y, CUstream_st* stream);
+
+/// Each of the `results` of an image, which has `elements`, is of so many `terms` of it: result i of those at the
+/// offsets of the terms from places[i].
+struct Reduction {
+  enum class Kind : std::uint8_t { sum, product, maximum, minimum };
+  Kind kind = Kind::sum;
+  std::size_t blocks = 0;
+  std::size_t elements = 0;
+  std::size_t results = 0;
+  std::size_t terms = 0;
+};
+/// `places`: of the results, then the offsets of the terms.
+void reduce_axes(const float* x, const Reduction& reduction, const Index* places, float* y, CUstream_st* stream);
+
+}  // namespace spdnn::cuda

@@ -1,0 +1,108 @@
+// The kernels of conv_direct for elements on the CPU, within the oracle's bounds, on more than one block of images.
+
+#include <gtest/gtest.h>
+
+#include "blocks_of_images.hpp"
+#include "engines/cuda/conv_direct/axes.cuh"
+#include "engines/cuda/conv_direct/moves.cuh"
+#include "model/operations/geometry.hpp"
+#include "model/oracle/evaluate.hpp"
+#include "support/models.hpp"
+
+namespace spdnn::cuda {
+namespace {
+
+constexpr Extent kImages = 40;
+constexpr unsigned kGrid = 3;
+
+/// An operation alone on random images, and what the oracle makes of them.
+struct Alone {
+  Alone(const Operation& operation, Shape shape) {
+    testing::Rng rng(5);
+    testing::ModelBuilder builder;
+    shape.insert(shape.begin(), kBatchExtent);
+    const Model model = builder.finish({builder.add(operation, {builder.input(shape)})});
+    const Tensor images = testing::random_tensor(rng, with_batch(shape, kImages));
+    expected = evaluate(model, {images})[0];
+    elements = static_cast<std::size_t>(spdnn::elements(images.shape).value()) / kImages;
+    results = static_cast<std::size_t>(spdnn::elements(expected.shape).value()) / kImages;
+    x = blocked(images, kImages, elements);
+    y.assign(results * 64, NAN);
+  }
+  double deviation() const { return largest_ratio(expected, in_rows(y, kImages, results)); }
+
+  Bounded expected;
+  std::size_t elements = 0;
+  std::size_t results = 0;
+  std::vector<float> x, y;
+};
+
+template <class Kernel>
+void run_elements(const Kernel& kernel) {
+  emulation::launch(kGrid, kElementThreads, 0, kernel);
+}
+
+TEST(EmulatedElements, BatchNormsAreByChannel) {
+  testing::Rng rng(7);
+  const BatchNorm norm = testing::random_norm(rng, 7);
+  Alone one(norm, {7, 3, 2});
+  std::vector<Normalization> all;
+  for (std::size_t c = 0; c < 7; ++c)
+    all.push_back({norm.mean[c], norm.scale[c] / std::sqrt(norm.variance[c] + norm.epsilon), norm.shift[c]});
+  run_elements([&] { normalize_kernel(one.x.data(), 2 * one.elements, 7, 6, all.data(), one.y.data()); });
+  EXPECT_LE(one.deviation(), 1);
+}
+
+TEST(EmulatedElements, SoftmaxIsAlongItsAxis) {
+  Alone inner(Softmax{2}, {5, 6});
+  run_elements([&] { softmax_kernel(inner.x.data(), 2 * 5, 6, 1, inner.y.data()); });
+  EXPECT_LE(inner.deviation(), 1);
+  Alone outer(Softmax{1}, {5, 6});
+  run_elements([&] { softmax_kernel(outer.x.data(), 2 * 6, 5, 6, outer.y.data()); });
+  EXPECT_LE(outer.deviation(), 1);
+}
+
+TEST(EmulatedElements, ReductionsAreOverTheirAxes) {
+  for (const auto& [kind, own] : {std::pair{Reduce::Kind::sum, Reduction::Kind::sum},
+                                  {Reduce::Kind::product, Reduction::Kind::product},
+                                  {Reduce::Kind::maximum, Reduction::Kind::maximum},
+                                  {Reduce::Kind::minimum, Reduction::Kind::minimum}}) {
+    Alone one(Reduce{kind, {1, 3}}, {3, 4, 2});
+    const std::vector<Index> places{0, 2, 4, 6, 0, 1, 8, 9, 16, 17};
+    const Reduction reduction{own, 2, one.elements, 4, 6};
+    run_elements([&] { reduce_kernel(one.x.data(), reduction, places.data(), one.y.data()); });
+    EXPECT_LE(one.deviation(), 1);
+  }
+}
+
+TEST(EmulatedElements, GatheredElementsComeFromTheirPlacesOrAreFilledIn) {
+  Alone one(Pad{{0, 1, -1}, {0, 0, 2}, -0.5F}, {2, 3});
+  const std::vector<Index> table{kNowhere, kNowhere, kNowhere, kNowhere, 1,        2,
+                                 kNowhere, kNowhere, 4,        5,        kNowhere, kNowhere};
+  const Gathering gathering{2, one.elements, 12, -0.5F};
+  run_elements([&] { gather_kernel(one.x.data(), gathering, table.data(), one.y.data()); });
+  EXPECT_LE(one.deviation(), 1);
+}
+
+TEST(EmulatedElements, ResizedPlanesLieBetweenElements) {
+  for (const auto kind : {Resize::Kind::nearest, Resize::Kind::linear}) {
+    const Resize node{.kind = kind, .place = Resize::Place::half_pixel, .size = {7, 9}, .scale = {7 / 5.F, 9 / 4.F}};
+    Alone one(node, {2, 5, 4});
+    std::vector<Interpolation> taps;
+    const Extent in[2] = {5, 4};
+    for (std::size_t axis = 0; axis < 2; ++axis)
+      for (Extent i = 0; i < node.size[axis]; ++i) {
+        const Between between = between_elements(node, axis, in[axis], i);
+        if (kind == Resize::Kind::nearest)
+          taps.push_back({static_cast<Index>(nearest_element(node, axis, in[axis], i))});
+        else
+          taps.push_back({static_cast<Index>(between.first), static_cast<Index>(between.second), between.weight});
+      }
+    const Resizing resizing{4, {5, 4}, {7, 9}, kind == Resize::Kind::linear};
+    run_elements([&] { resize_kernel(one.x.data(), resizing, taps.data(), one.y.data()); });
+    EXPECT_LE(one.deviation(), 1);
+  }
+}
+
+}  // namespace
+}  // namespace spdnn::cuda
