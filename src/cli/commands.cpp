@@ -16,6 +16,7 @@ std::span<const Command> commands() {
       Command{"infer", "run a network or a model on images: result, verdict, rate", infer, infer_forms, true},
       Command{"generate", "make networks, inputs and models: official, synthetic", generate, generate_forms},
       Command{"convert", "convert networks, images and models between formats", convert, convert_forms},
+      Command{"prune", "make a model sparse: weights become zero, others are fitted", prune, prune_forms},
       Command{"inspect", "show the structure of a network or model and the planned run", inspect, inspect_forms},
       Command{"bench", "time engines on single layers, official problems, several ranks", bench, bench_forms},
       Command{"report", "make tables and charts of results: Markdown, CSV, LaTeX, HTML", report, report_forms},

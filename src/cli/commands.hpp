@@ -22,6 +22,7 @@ struct Command {
 int infer(const Arguments& arguments);
 int generate(const Arguments& arguments);
 int convert(const Arguments& arguments);
+int prune(const Arguments& arguments);
 int inspect(const Arguments& arguments);
 int bench(const Arguments& arguments);
 int report(const Arguments& arguments);
@@ -31,6 +32,7 @@ int help(const Arguments& arguments);
 std::vector<CommandForm> infer_forms();
 std::vector<CommandForm> generate_forms();
 std::vector<CommandForm> convert_forms();
+std::vector<CommandForm> prune_forms();
 std::vector<CommandForm> inspect_forms();
 std::vector<CommandForm> bench_forms();
 std::vector<CommandForm> report_forms();

@@ -6,9 +6,9 @@
 #include <filesystem>
 #include <vector>
 
+#include "cli/model_inputs.hpp"
 #include "cli/specification.hpp"
 #include "core/text/comma_list.hpp"
-#include "core/text/lower_case.hpp"
 #include "inference/ranks/inference_on_ranks.hpp"
 #include "io/arrays/answers.hpp"
 #include "io/arrays/npz.hpp"
@@ -21,38 +21,6 @@ namespace spdnn::cli {
 namespace {
 
 constexpr const char* kUsage = "spdnn infer --model MODEL --inputs PATH [OPTIONS]";
-
-std::vector<float> parse_floats(const po::variables_map& values, const char* option) {
-  std::vector<float> numbers;
-  const auto text = text_of(values, option);
-  if (!text) return numbers;
-  for (const std::string_view one : split_at_commas(*text))
-    numbers.push_back(static_cast<float>(parse_real(option, std::string(one))));
-  return numbers;
-}
-
-ModelInputs inputs_of(const po::variables_map& values) {
-  ModelInputs inputs;
-  if (values.count("inputs") == 0) throw UsageError(fmt::format("--inputs is missing; usage: {}", kUsage));
-  const auto& given = values["inputs"].as<std::vector<std::string>>();
-  if (given.size() == 1)
-    inputs.path = given.front();
-  else
-    inputs.pictures = given;
-  inputs.table = text_of(values, "table").value_or("");
-  const std::string layout = lower_case(values["layout"].as<std::string>());
-  if (layout != "nchw" && layout != "nhwc")
-    throw UsageError(fmt::format("--layout: '{}' is neither nchw nor nhwc", values["layout"].as<std::string>()));
-  inputs.channels_last = layout == "nhwc";
-  if (const auto first = text_of(values, "first")) inputs.images = parse_count("first", *first);
-  for (const char* const option : {"mean", "std"})
-    if (values.count(option) != 0) refuse(values, {"subtract", "divide"}, fmt::format("--{}", option));
-  inputs.subtract = parse_floats(values, "subtract");
-  inputs.divide = parse_floats(values, "divide");
-  inputs.mean = parse_floats(values, "mean");
-  inputs.deviation = parse_floats(values, "std");
-  return inputs;
-}
 
 ModelTruth truth_of(const po::variables_map& values) {
   ModelTruth truth;
@@ -70,7 +38,8 @@ ModelSpec spec_of(const po::variables_map& values) {
   fill_run(values, spec);
   spec.path = value("model");
   if (const auto shape = text_of(values, "shape")) spec.shape = parse_shape(*shape);
-  spec.inputs = inputs_of(values);
+  if (values.count("inputs") == 0) throw UsageError(fmt::format("--inputs is missing; usage: {}", kUsage));
+  spec.inputs = model_inputs(values);
   spec.truth = truth_of(values);
   spec.outputs = texts_of(values, "output");
   spec.names = text_of(values, "names").value_or("");
@@ -136,18 +105,10 @@ Shape parse_shape(const std::string& text) {
 
 CommandForm infer_model_form() {
   OptionGroup model{.heading = "Model and images"};
-  model.options.add_options()                                                                                        //
-      ("model", takes("FILE"), ".onnx, .tflite, .spdnn, or .safetensors with architecture.json beside it")           //
-      ("shape", takes("N,C,H,W"), "shape of the model's input; the letter N means any number; default: the file's")  //
-      ("inputs", po::value<std::vector<std::string>>()->value_name("PATH")->multitoken()->composing(),
-       "images: IDX[.gz], .npy, .npz, PNG and JPEG files, or a directory of these")                            //
-      ("table", takes("FILE"), "rows of numbers (.npy): --inputs are tokens, each replaced by its row")        //
-      ("layout", takes("nchw|nhwc", "nchw"), "order of the axes of arrays")                                    //
-      ("first", takes("N"), "use only the first N images")                                                     //
-      ("subtract", takes("X"), "subtract from each pixel; one number, or one per channel: 73 or 0.5,0.4,0.4")  //
-      ("divide", takes("X"), "then divide each pixel; likewise")                                               //
-      ("mean", takes("X"), "mean of pixels from 0 to 1: bytes are divided by 255, then this is subtracted")    //
-      ("std", takes("X"), "standard deviation: then divide by this");
+  model.options.add_options()                                                                               //
+      ("model", takes("FILE"), ".onnx, .tflite, .spdnn, or .safetensors with architecture.json beside it")  //
+      ("shape", takes("N,C,H,W"), "shape of the model's input; the letter N means any number; default: the file's");
+  add_model_inputs(model.options);
   OptionGroup results{.heading = "Results"};
   results.options.add_options()                                                                      //
       ("labels", takes("FILE"), "true classes: IDX[.gz], .npy, .txt or .csv")                        //

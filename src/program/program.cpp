@@ -33,7 +33,8 @@ std::vector<ProgramStep> described(const Program& program, const Model& model) {
                      .kernel = action.kernel,
                      .layouts = layouts_text(action),
                      .operation = operation_text(action, model),
-                     .why = action.detail});
+                     .why = action.detail,
+                     .node = action.node});
   return steps;
 }
 

@@ -2,7 +2,7 @@
 # Descriptions of the program: the help of each command, its man page, and the completion of shells.
 
 repository=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
-commands=(infer generate convert inspect bench report variants help)
+commands=(infer generate convert prune inspect bench report variants help)
 forms=("generate network" "generate inputs" "generate model" "generate tensors"
   "bench layers" "bench suite" "bench scaling" "bench model any" "bench conv" "infer --model any" "inspect any.onnx")
 
@@ -130,7 +130,7 @@ completes() {
   # shellcheck disable=SC1091  # made a line ago
   source completion
   complete -p spdnn | grep -q -- '-o default -F _spdnn'
-  [ "$(completes "" | head -8 | tr '\n' ' ')" = "${commands[*]} " ]
+  [ "$(completes "" | head -9 | tr '\n' ' ')" = "${commands[*]} " ]
   [ "$(completes --)" = $'--help\n--version' ]
   [ "$(completes inf)" = infer ]
   [ "$(completes bench "" | tr '\n' ' ')" = "layers model conv suite scaling " ]

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <string>
 
 namespace spdnn {
@@ -11,6 +12,7 @@ struct ProgramStep {
   std::string layouts{};    ///< of the inputs and of the output
   std::string operation{};  ///< the node and the ones fused with it, or a change of layout
   std::string why{};        ///< the kernel's own choice and its reason; empty if it has none
+  std::size_t node = 0;     ///< whose time it is, of the model that runs
 
   bool operator==(const ProgramStep&) const = default;
 };

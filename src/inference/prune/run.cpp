@@ -1,0 +1,149 @@
+#include "inference/prune/run.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include "core/threads/parallel.hpp"
+#include "inference/model/load.hpp"
+#include "inference/model/run.hpp"
+#include "inference/prune/measure.hpp"
+#include "inference/prune/predicted.hpp"
+#include "inference/prune/shares_file.hpp"
+#include "io/arrays/labels.hpp"
+#include "model/graph/node_work.hpp"
+#include "spdnn/error.hpp"
+#include "spdnn/files.hpp"
+
+namespace spdnn {
+
+namespace {
+
+constexpr Index kUsualCalibration = 512;
+
+bool has_images(const ModelInputs& inputs) { return !inputs.path.empty() || !inputs.pictures.empty(); }
+
+void check_prune(const PruneSpec& spec) {
+  const bool fixed = spec.settings.structure.kind == Structure::Kind::n_of_m;
+  if (fixed && (spec.share || !spec.shares.empty()))
+    throw UsageError("sparsity", fmt::format("the pattern {} fixes it", to_string(spec.settings.structure)));
+  if (!fixed && spec.share.has_value() == !spec.shares.empty())
+    throw UsageError("expected one of --sparsity S, --per-layer FILE and --pattern N:M");
+  if (has_images(spec.inputs)) return;
+  if (spec.settings.by_activations) throw UsageError("score", "activations needs --inputs");
+  if (spec.settings.repair_weights || spec.settings.repair_norms) throw UsageError("repair", "needs --inputs");
+  if (!spec.labels.empty()) throw UsageError("labels", "needs --inputs");
+  if (spec.calibrate != 0) throw UsageError("calibrate", "needs --inputs");
+}
+
+/// The images of a specification, and where they are divided.
+struct PruneImages {
+  Tensor all{};
+  std::vector<Index> labels{};  ///< of all
+  Index calibrated = 0;
+  std::vector<std::string> notes{};
+};
+
+PruneImages read_prune_images(const PruneSpec& spec, const Model& model) {
+  PruneImages images;
+  if (!has_images(spec.inputs)) return images;
+  LoadedImages loaded = load_model_images(spec.inputs, model);
+  images.all = std::move(loaded.images);
+  images.notes = std::move(loaded.notes);
+  const auto count = static_cast<Index>(images.all.shape[0]);
+  if (spec.calibrate > count) throw UsageError("calibrate", fmt::format("{} of {} images", spec.calibrate, count));
+  images.calibrated = spec.calibrate != 0 ? spec.calibrate : std::clamp<Index>(count / 2, 1, kUsualCalibration);
+  if (const auto fixed = fixed_batch(model)) {  // both parts are whole batches
+    if (count % *fixed != 0)
+      throw UsageError(
+          "shape", fmt::format("the model takes {} images at a time, and {} is not a multiple of that", *fixed, count));
+    images.calibrated = (images.calibrated + *fixed - 1) / *fixed * *fixed;
+  }
+  if (spec.labels.empty()) return images;
+  const Index classes = classes_of(model);
+  if (classes == 0) throw UsageError("labels", "the model's output is not a list of classes");
+  images.labels = read_labels(spec.labels, spec.inputs.images ? loaded.available : count, classes, &images.notes);
+  images.labels.resize(count);
+  return images;
+}
+
+/// Of the images after the calibration's, if there are any.
+Measurer measurer_of(const PruneSpec& spec, const Model& model, PruneImages& images) {
+  const auto count = static_cast<Index>(images.all.shape[0]);
+  const Index first = images.calibrated < count ? images.calibrated : 0;
+  if (first == 0) images.notes.emplace_back("measured on the images of the calibration, as there are no others");
+  const std::vector<Index> labels(images.labels.begin() + (images.labels.empty() ? 0 : first), images.labels.end());
+  return {model, images_from(images.all, first, count - first), first, labels, spec.settings};
+}
+
+std::string method_text(const PruneSettings& settings, const std::optional<WantedShare>& share) {
+  return fmt::format("pattern {}, scores by {}{}, repair of {}", to_string(settings.structure),
+                     settings.by_activations ? "activations" : "magnitude",
+                     share && share->global ? " over all layers" : " in each layer",
+                     settings.repair_weights && settings.repair_norms ? "weights and norms"
+                     : settings.repair_weights                        ? "weights"
+                     : settings.repair_norms                          ? "norms"
+                                                                      : "nothing");
+}
+
+void fill_layers(const Model& before, const PrunedModel& after, const Shares& shares, const EngineSettings& settings,
+                 PruneReport& report) {
+  const std::vector<NodeWork> work = work_of(before);
+  const std::vector<NodeWork> work_after = work_of(after.model);
+  const std::vector<double> seconds = predicted_seconds(before, settings);
+  const std::vector<double> seconds_after = predicted_seconds(after.model, settings);
+  auto pruned = after.nodes.begin();
+  for (std::size_t n = 0; n < work.size(); ++n) {
+    if (work[n].rows == 0) continue;
+    report.layers.push_back({.node = n,
+                             .name = before.nodes[n].name,
+                             .operation = std::string(operation_name(before.nodes[n].operation)),
+                             .left = !shares[n],
+                             .weights = work[n].weights,
+                             .nonzeros_before = work[n].nonzeros,
+                             .nonzeros_after = work_after[n].nonzeros,
+                             .seconds_before = seconds[n],
+                             .seconds_after = seconds_after[n],
+                             .error_before = {},
+                             .error_after = {}});
+    if (pruned == after.nodes.end() || pruned->node != n) continue;
+    report.layers.back().error_before = pruned->error_before;
+    report.layers.back().error_after = pruned->error_after;
+    ++pruned;
+  }
+  report.seconds_before = std::accumulate(seconds.begin(), seconds.end(), 0.0);
+  report.seconds_after = std::accumulate(seconds_after.begin(), seconds_after.end(), 0.0);
+}
+
+}  // namespace
+
+PruneResult prune(const PruneSpec& spec) {
+  check_prune(spec);
+  require_threads(spec.settings.threads);
+  const Model model = read_model(spec.model, spec.shape);
+  PruneImages images = read_prune_images(spec, model);
+  const Pruner pruner(model, spec.settings,
+                      images.calibrated == 0 ? Tensor() : images_from(images.all, 0, images.calibrated));
+  const Shares shares =
+      spec.shares.empty() ? pruner.shares_of(spec.share.value_or(WantedShare{})) : read_shares(spec.shares, model);
+  PrunedModel pruned = pruner.pruned(shares);
+  if (pruned.nodes.empty()) throw DataError(spec.model + ": no node has weights to prune");
+  PruneReport report{.model = spec.model,
+                     .out = spec.out,
+                     .method = method_text(spec.settings, spec.share),
+                     .calibrated = images.calibrated,
+                     .batch = fixed_batch(model).value_or(spec.batch),
+                     .threads = host_threads(spec.settings.threads)};
+  EngineSettings predicted = spec.settings;
+  predicted.batch = report.batch;
+  fill_layers(model, pruned, shares, predicted, report);
+  if (images.calibrated > 0) report.measure = measurer_of(spec, model, images).measured(pruned.model);
+  report.notes = std::move(images.notes);
+  report.notes.insert(report.notes.end(), pruned.notes.begin(), pruned.notes.end());
+  return {std::move(pruned.model), std::move(report)};
+}
+
+}  // namespace spdnn

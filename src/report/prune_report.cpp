@@ -1,0 +1,113 @@
+#include "report/prune_report.hpp"
+
+#include <fmt/format.h>
+
+#include "core/text/amounts.hpp"
+#include "core/text/json_text.hpp"
+#include "core/text/message.hpp"
+#include "core/types/share_of_zeros.hpp"
+
+namespace spdnn {
+
+namespace {
+
+constexpr const char* kLayerRow = "{:>5} {:<12} {:>9} {:>8} {:>8} {:>11} {:>11} {:>7} {:>7}  {}\n";
+
+PrunedLayer sum_of_layers(const std::vector<PrunedLayer>& layers) {
+  PrunedLayer sum;
+  for (const PrunedLayer& layer : layers) {
+    sum.weights += layer.weights;
+    sum.nonzeros_before += layer.nonzeros_before;
+    sum.nonzeros_after += layer.nonzeros_after;
+  }
+  return sum;
+}
+
+std::string percent_of_all(double share) { return fmt::format("{:.2f}", 100 * share); }
+std::string microseconds(double seconds) { return fmt::format("{:.1f}", 1e6 * seconds); }
+std::string relative_error(const std::optional<double>& error) { return error ? fmt::format("{:.4f}", *error) : ""; }
+
+std::string layer_row(const std::string& node, const std::string& operation, const PrunedLayer& layer,
+                      const std::string& name) {
+  return fmt::format(fmt::runtime(kLayerRow), node, operation, layer.weights,
+                     percent_of_all(share_of_zeros(layer.weights, layer.nonzeros_before)),
+                     percent_of_all(share_of_zeros(layer.weights, layer.nonzeros_after)),
+                     microseconds(layer.seconds_before), microseconds(layer.seconds_after),
+                     relative_error(layer.error_before), relative_error(layer.error_after), name);
+}
+
+std::string measure_text(const PruneMeasure& measure) {
+  std::string text =
+      fmt::format("measured   on {} from image {}\n", counted(measure.images, "image", "images"), measure.first + 1);
+  if (measure.accuracy_before)
+    text += fmt::format("accuracy   {:.4f} -> {:.4f}\n", *measure.accuracy_before, measure.accuracy_after.value());
+  if (measure.agreement)
+    text += fmt::format("agreement  {:.4f} of the dense model's predictions\n", *measure.agreement);
+  return text + fmt::format("distance   {:.4f} of the dense model's outputs\n", measure.distance);
+}
+
+OrderedJson layer_json(const PrunedLayer& layer) {
+  const auto both = [](auto before, auto after) { return OrderedJson{{"before", before}, {"after", after}}; };
+  return {{"node", layer.node + 1},
+          {"name", layer.name},
+          {"operation", layer.operation},
+          {"pruned", !layer.left},
+          {"weights", layer.weights},
+          {"nonzeros", both(layer.nonzeros_before, layer.nonzeros_after)},
+          {"predicted_seconds", both(layer.seconds_before, layer.seconds_after)},
+          {"output_error", both(json_or_null(layer.error_before), json_or_null(layer.error_after))}};
+}
+
+OrderedJson measure_json(const PruneMeasure& measure) {
+  return {{"first", measure.first + 1},
+          {"images", measure.images},
+          {"accuracy",
+           {{"before", json_or_null(measure.accuracy_before)}, {"after", json_or_null(measure.accuracy_after)}}},
+          {"agreement", json_or_null(measure.agreement)},
+          {"distance", measure.distance}};
+}
+
+}  // namespace
+
+std::string to_text(const PruneReport& report) {
+  std::string text = fmt::format("model      {}\npruned     {}\nmethod     {}\n", escaped(report.model),
+                                 escaped(report.out), report.method);
+  if (report.calibrated > 0) text += fmt::format("calibrated with {}\n", counted(report.calibrated, "image", "images"));
+  text += "\n" + fmt::format(fmt::runtime(kLayerRow), "node", "operation", "weights", "zeros %", "after",
+                             "predicted us", "after", "error", "after", "name");
+  for (const PrunedLayer& layer : report.layers)
+    text += layer_row(std::to_string(layer.node + 1), layer.operation, layer,
+                      escaped(layer.name) + (layer.left ? " (left as it is)" : ""));
+  PrunedLayer sum = sum_of_layers(report.layers);
+  sum.seconds_before = report.seconds_before;
+  sum.seconds_after = report.seconds_after;
+  text += layer_row("total", "", sum, "and all other nodes") + "\n";
+  text +=
+      fmt::format("predicted  {} -> {} for {}, {} threads: {:.2f} times as fast\n", seconds_text(report.seconds_before),
+                  seconds_text(report.seconds_after), counted(report.batch, "image", "images"), report.threads,
+                  report.seconds_before / report.seconds_after);
+  if (report.measure) text += measure_text(*report.measure);
+  for (const std::string& note : report.notes) text += "note       " + escaped(note) + "\n";
+  return text;
+}
+
+std::string to_json(const PruneReport& report) {
+  OrderedJson layers = OrderedJson::array();
+  for (const PrunedLayer& layer : report.layers) layers.push_back(layer_json(layer));
+  const PrunedLayer sum = sum_of_layers(report.layers);
+  return json_line({{"schema", "spdnn-prune-1"},
+                    {"model", report.model},
+                    {"out", report.out},
+                    {"method", report.method},
+                    {"calibrated", report.calibrated},
+                    {"batch", report.batch},
+                    {"threads", report.threads},
+                    {"weights", sum.weights},
+                    {"nonzeros", {{"before", sum.nonzeros_before}, {"after", sum.nonzeros_after}}},
+                    {"predicted_seconds", {{"before", report.seconds_before}, {"after", report.seconds_after}}},
+                    {"measured", report.measure ? measure_json(*report.measure) : OrderedJson(nullptr)},
+                    {"layers", layers},
+                    {"notes", report.notes}});
+}
+
+}  // namespace spdnn

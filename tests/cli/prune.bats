@@ -1,0 +1,101 @@
+#!/usr/bin/env bats
+# `spdnn prune`: sparse models from dense ones, what is reported, and what is refused.
+
+setup() {
+  root=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
+  cd "$BATS_TEST_TMPDIR" || return 1
+  "$SPDNN" generate model --family lenet5 --sparsity 0 --seed 3 --out dense.onnx >/dev/null
+  "$SPDNN" generate tensors --shape 48,1,28,28 --out images.npy >/dev/null
+}
+
+# refused CODE PATTERN ARGUMENT...: exit code, one line that has the pattern, and no file that was to be written.
+refused() {
+  run "$SPDNN" prune "${@:3}"
+  echo "$output"
+  [ "$status" -eq "$1" ]
+  [ "${#lines[@]}" -eq 1 ]
+  # shellcheck disable=SC2053
+  [[ "$output" == $2 ]]
+  [ ! -e out.onnx ]
+  [ ! -e out.json ]
+}
+
+# zeros FILE: of each node with weights, how many weights are zero.
+zeros() { "$SPDNN" inspect "$1" --json - 2>/dev/null | jq -c '[.nodes[] | select(.weights > 0) | .weights - .nonzeros]'; }
+
+@test "each layer has its share of zeros, and the file has what the report says" {
+  "$SPDNN" prune dense.onnx out.onnx --sparsity 0.8 --json out.json >text
+  [ "$(zeros out.onnx)" = '[0,20000,320000,4000]' ]
+  [ "$(jq -c '[.layers[] | .weights - .nonzeros.after]' out.json)" = '[0,20000,320000,4000]' ]
+  [ "$(jq -c '[.layers[].pruned]' out.json)" = '[false,true,true,true]' ]
+  jq -e '.schema == "spdnn-prune-1" and .measured == null and .calibrated == 0' out.json
+  jq -e '.predicted_seconds.after < .predicted_seconds.before' out.json
+  jq -e '([.layers[].predicted_seconds.before] | add) <= .predicted_seconds.before' out.json
+  grep -qE '^ +[0-9]+ linear +400000 +0\.00 +80\.00 ' text
+  grep -q 'left as it is' text
+  PYTHONDONTWRITEBYTECODE=1 "$root/tests/tools/check_lines.py" out.json
+}
+
+@test "one share for all layers together, uniform rows, 2:4 and shares by layer" {
+  "$SPDNN" prune dense.onnx a.spdnn --sparsity 0.9 --scope global >/dev/null
+  [ "$(zeros a.spdnn | jq 'add')" -eq 387000 ]
+  "$SPDNN" prune dense.onnx b.onnx --sparsity 0.9 --pattern uniform >/dev/null
+  "$SPDNN" inspect b.onnx --json - 2>/dev/null | jq -e '[.nodes[] | select(.weights > 500) | .row_nonzeros | .min == .max] | all'
+  "$SPDNN" prune dense.onnx c.onnx --pattern 2:4 >/dev/null
+  [ "$(zeros c.onnx)" = '[0,12500,200000,2500]' ]
+  printf '# half of the first\n1 0.5\n' >shares
+  "$SPDNN" prune dense.onnx d.onnx --per-layer shares >/dev/null
+  [ "$(zeros d.onnx)" = '[250,0,0,0]' ]
+}
+
+@test "repair brings the outputs closer to the dense model's, and the loss is measured on other images" {
+  for repair in none all; do
+    "$SPDNN" prune dense.onnx $repair.onnx --sparsity 0.7 --repair $repair --inputs images.npy --json $repair.json >text
+    "$SPDNN" infer --model $repair.onnx --inputs images.npy --predictions $repair.txt >/dev/null
+  done
+  jq -es '.[1].measured.distance < 0.9 * .[0].measured.distance' none.json all.json
+  jq -es 'map(.calibrated == 24 and .measured.first == 25 and .measured.images == 24) | all' none.json all.json
+  jq -e '[.layers[] | select(.pruned) | .output_error | .after < .before] | all' all.json
+  "$SPDNN" infer --model dense.onnx --inputs images.npy --predictions dense.txt >/dev/null
+  same=$(paste dense.txt all.txt | tail -24 | awk '$1 == $2' | wc -l)
+  [ "$(jq '.measured.agreement * 24 | round' all.json)" -eq "$same" ]
+  # The dense model's predictions as labels: the accuracy is the agreement.
+  "$SPDNN" prune dense.onnx labelled.onnx --sparsity 0.7 --inputs images.npy --labels dense.txt --json labelled.json >text
+  PYTHONDONTWRITEBYTECODE=1 "$root/tests/tools/check_lines.py" labelled.json none.json
+  jq -e '.measured.accuracy.before == 1 and .measured.accuracy.after == .measured.agreement' labelled.json
+  cmp all.onnx labelled.onnx
+  grep -qE '^accuracy +1\.0000 -> ' text
+}
+
+@test "a pruned network keeps its accuracy" {
+  cnn=$root/../shared/data/cnn
+  [ -f "$cnn/trained-1.tar.xz" ] || skip "needs ../shared/data/cnn"
+  tar xJf "$cnn/trained-1.tar.xz" textcnn-dense
+  textcnn=(textcnn-dense/model.onnx out.onnx --sparsity 0.8 --scope global --inputs textcnn-dense/test_tokens.npy
+    --table textcnn-dense/table.npy --divide 16 --labels textcnn-dense/test_labels.npy --calibrate 256 --first 1256)
+  "$SPDNN" prune "${textcnn[@]}" --json out.json >/dev/null
+  jq -e '.measured.accuracy.before - .measured.accuracy.after < 0.02' out.json
+}
+
+@test "shares, patterns, files and images that do not fit are refused" {
+  for share in 1 1.5 -0.1; do refused 2 "*--sparsity: $share is outside \[0, 1)*" dense.onnx out.onnx --sparsity $share; done
+  refused 2 "*--sparsity: 'x' is not a*" dense.onnx out.onnx --sparsity x
+  refused 2 "*expected one of --sparsity S, --per-layer FILE and --pattern N:M*" dense.onnx out.onnx
+  refused 2 "*'4:2' is neither free, uniform nor N:M*" dense.onnx out.onnx --pattern 4:2
+  refused 2 "*the pattern 2:4 fixes it*" dense.onnx out.onnx --pattern 2:4 --sparsity 0.5
+  refused 2 "*--scope global needs --sparsity*" dense.onnx out.onnx --pattern 2:4 --scope global
+  refused 2 "*activations needs --inputs*" dense.onnx out.onnx --sparsity 0.5 --score activations
+  refused 2 "*repair*needs --inputs*" dense.onnx out.onnx --sparsity 0.5 --repair weights
+  refused 2 "*labels*needs --inputs*" dense.onnx out.onnx --sparsity 0.5 --labels images.npy
+  refused 2 "*--calibrate: 0 is outside*" dense.onnx out.onnx --sparsity 0.5 --inputs images.npy --calibrate 0
+  refused 2 "*calibrate*49 of 48 images*" dense.onnx out.onnx --sparsity 0.5 --inputs images.npy --calibrate 49
+  refused 2 "*OUT: 'out.txt' does not end in*" dense.onnx out.txt --sparsity 0.5
+  refused 2 "*MODEL*" dense.onnx dense.onnx --sparsity 0.5
+  printf 'conv9 0.5\n' >shares
+  refused 3 "*shares:1: there is no node 'conv9'*" dense.onnx out.onnx --per-layer shares
+  refused 3 "*missing*" dense.onnx out.onnx --per-layer missing
+  printf '1\n2\n' >labels.txt
+  refused 3 "*labels.txt*" dense.onnx out.onnx --sparsity 0.5 --inputs images.npy --labels labels.txt --json out.json
+  "$SPDNN" generate tensors --shape 4,3,28,28 --out other.npy >/dev/null
+  refused 3 "*other.npy*" dense.onnx out.onnx --sparsity 0.5 --inputs other.npy
+}

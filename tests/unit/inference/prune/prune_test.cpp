@@ -1,0 +1,176 @@
+// Models that are pruned layer by layer: counts, repair, norms, predictions of time, files of shares.
+
+#include <gtest/gtest.h>
+
+#include "inference/prune/measure.hpp"
+#include "inference/prune/predicted.hpp"
+#include "inference/prune/prune_model.hpp"
+#include "inference/prune/shares_file.hpp"
+#include "inference/prune/value_run.hpp"
+#include "model/graph/node_work.hpp"
+#include "spdnn/error.hpp"
+#include "spdnn/files.hpp"
+#include "support/message_of.hpp"
+#include "support/models.hpp"
+#include "temporary_directory.hpp"
+
+namespace spdnn {
+namespace {
+
+using testing::kN;
+using testing::make_activation;
+using testing::ModelBuilder;
+using testing::random_convolution;
+using testing::random_linear;
+using testing::random_norm;
+using testing::random_tensor;
+using testing::Rng;
+
+/// A stem of 9 weights a filter, a convolution of 72, a norm, and a linear node of 64 inputs.
+Model small_model() {
+  Rng rng(11);
+  ModelBuilder builder;
+  ValueId x = builder.input({kN, 1, 8, 8});
+  x = builder.add(random_convolution(rng, 1, 8, testing::same_window(3, 3), 1), {x});
+  x = builder.add(make_activation(Activation::Kind::relu), {x});
+  x = builder.add(random_convolution(rng, 8, 4, testing::same_window(3, 3), 1, 1, false), {x});
+  x = builder.add(random_norm(rng, 4), {x});
+  x = builder.add(make_activation(Activation::Kind::relu), {x});
+  x = builder.add(Pool{.kind = Pool::Kind::max, .window = {.kernel = {2, 2}, .stride = {2, 2}}}, {x});
+  x = builder.add(Reshape{{kN, 64}}, {x});
+  x = builder.add(random_linear(rng, 64, 10, 1), {x});
+  return builder.finish({x});
+}
+
+Tensor some_images(Extent count) {
+  Rng rng(12);
+  return random_tensor(rng, {count, 1, 8, 8});
+}
+
+double distance_of(const Pruner& pruner, double share) {
+  const Model pruned = pruner.pruned(pruner.shares_of({share, false})).model;
+  return Measurer(pruner.dense(), some_images(64), 0, {}, {}).measured(pruned).distance;
+}
+
+TEST(PruneModel, EachLayerHasItsShareAndFewWeightsStay) {
+  const Pruner pruner(small_model(), {}, {});
+  const PrunedModel pruned = pruner.pruned(pruner.shares_of({0.75, false}));
+  const std::vector<NodeWork> work = work_of(pruned.model);
+  EXPECT_EQ(work[0].nonzeros, 72U) << "nine weights a filter";
+  EXPECT_EQ(work[2].nonzeros, 72U);
+  EXPECT_EQ(work[7].nonzeros, 160U);
+  ASSERT_EQ(pruned.nodes.size(), 2U);
+  EXPECT_EQ(pruned.nodes[0].node, 2U);
+  EXPECT_FALSE(pruned.nodes[0].error_before);
+  pruned.model.validate();
+}
+
+TEST(PruneModel, AGlobalShareHoldsForAllTogether) {
+  const Pruner pruner(small_model(), {}, {});
+  const std::vector<NodeWork> work = work_of(pruner.pruned(pruner.shares_of({0.6, true})).model);
+  EXPECT_EQ(work[2].nonzeros + work[7].nonzeros, (288U + 640) - 557);
+  EXPECT_NE(work[2].nonzeros, 115U);
+}
+
+TEST(PruneModel, RepairLowersTheError) {
+  const double without = distance_of(Pruner(small_model(), {}, {}), 0.5);
+  PruneSettings settings;
+  settings.repair_weights = true;
+  const Pruner pruner(small_model(), settings, some_images(64));
+  EXPECT_LT(distance_of(pruner, 0.5), 0.8 * without);
+  for (const NodePruning& node : pruner.pruned(pruner.shares_of({0.5, false})).nodes)
+    EXPECT_LT(node.error_after.value(), node.error_before.value());
+}
+
+TEST(PruneModel, NormsAreReestimated) {
+  PruneSettings settings;
+  settings.repair_norms = true;
+  const Pruner pruner(small_model(), settings, some_images(64));
+  const auto norm_of = [](const Model& model) { return std::get<BatchNorm>(model.nodes[3].operation); };
+  const BatchNorm given = norm_of(pruner.dense());
+  EXPECT_NE(norm_of(pruner.pruned(pruner.shares_of({0.5, false})).model).mean, given.mean);
+  const BatchNorm same = norm_of(pruner.pruned(pruner.shares_of({0, false})).model);
+  for (std::size_t k = 0; k < 4; ++k) EXPECT_NEAR(same.mean[k], given.mean[k], 1e-5);
+  EXPECT_LT(distance_of(pruner, 0.5), distance_of(Pruner(small_model(), {}, {}), 0.5));
+}
+
+TEST(PruneModel, ActivationsChangeTheChoice) {
+  PruneSettings settings;
+  settings.by_activations = true;
+  Model model = small_model();
+  // Channel 0 of the stem becomes large: the weights that read it are worth more.
+  Convolution& stem = std::get<Convolution>(model.nodes[0].operation);
+  stem.bias[0] = 100;
+  const auto read_from_0 = [](const Model& pruned) {
+    Offset count = 0;
+    for (const Index column : std::get<Convolution>(pruned.nodes[2].operation).weights->indices) count += column < 9;
+    return count;
+  };
+  const Pruner by_magnitude(model, {}, {});
+  const Pruner by_activations(model, settings, some_images(16));
+  EXPECT_LT(read_from_0(by_magnitude.pruned(by_magnitude.shares_of({0.8, false})).model), 20U);
+  EXPECT_EQ(read_from_0(by_activations.pruned(by_activations.shares_of({0.8, false})).model), 36U);
+}
+
+TEST(PruneModel, QuantisedWeightsAreRefused) {
+  Model model = small_model();
+  auto& linear = std::get<Linear>(model.nodes[7].operation);
+  linear.weights = Weights(with_palette(typed_matrix(linear.weights, Pattern::csr, DataType::f32)));
+  EXPECT_PRED_FORMAT2(::testing::IsSubstring, "node 8 \"node7\" (linear): its weights are quantised already",
+                      testing::message_of<DataError>([&] { Pruner(model, {}, {}); }));
+}
+
+TEST(PruneMeasure, TheModelItselfAgrees) {
+  const Model model = small_model();
+  const Measurer measurer(model, some_images(10), 5, std::vector<Index>(10, 3), {});
+  const PruneMeasure same = measurer.measured(model);
+  EXPECT_EQ(same.distance, 0);
+  EXPECT_EQ(same.agreement, 1);
+  EXPECT_EQ(same.accuracy_before, same.accuracy_after);
+  EXPECT_EQ(same.first, 5U);
+}
+
+TEST(PruneTimes, AreThoseOfTheGivenNodes) {
+  const Model model = small_model();
+  const std::vector<double> seconds = predicted_seconds(model, {});
+  ASSERT_EQ(seconds.size(), model.nodes.size());
+  EXPECT_GT(seconds[0], 0);
+  EXPECT_GT(seconds[2], 0);
+  EXPECT_EQ(seconds[3], 0) << "the norm is folded";
+}
+
+class SharesFile : public ::testing::Test {
+ protected:
+  std::string error_of(const std::string& text) {
+    write_text(directory_ / "shares", text);
+    const std::string message =
+        testing::message_of<DataError>([&] { read_shares(directory_ / "shares", small_model()); });
+    const std::size_t at = message.find("shares:");
+    return at == std::string::npos ? message : message.substr(at);
+  }
+  TemporaryDirectory directory_;
+};
+
+TEST_F(SharesFile, NamesAndNumbers) {
+  write_text(directory_ / "shares", "# comment\nnode2 0.5\r\n\n8\t0\n");
+  const Shares shares = read_shares(directory_ / "shares", small_model());
+  EXPECT_EQ(shares[2], 0.5);
+  EXPECT_EQ(shares[7], 0);
+  EXPECT_FALSE(shares[0]);
+}
+
+TEST_F(SharesFile, RefusesWhatDoesNotFit) {
+  EXPECT_EQ(error_of("node2 0.5\nnode9 0.5\n"), "shares:2: there is no node 'node9'");
+  EXPECT_EQ(error_of("9 0.5\n"), "shares:1: node 9 is outside 1..8");
+  EXPECT_EQ(error_of("0 0.5\n"), "shares:1: node 0 is outside 1..8");
+  EXPECT_EQ(error_of("node3 0.5\n"), "shares:1: node 4 \"node3\" (batch norm) has no weights");
+  EXPECT_EQ(error_of("node2 1\n"), "shares:1: '1' is not a share of zeros in [0, 1)");
+  EXPECT_EQ(error_of("node2 -0.1\n"), "shares:1: '-0.1' is not a share of zeros in [0, 1)");
+  EXPECT_EQ(error_of("node2 nan\n"), "shares:1: 'nan' is not a share of zeros in [0, 1)");
+  EXPECT_EQ(error_of("node2\n"), "shares:1: expected a node, a blank and a share of zeros in [0, 1)");
+  EXPECT_EQ(error_of("node2 0.5\n3 0.5\n"), "shares:2: node 3 \"node2\" (convolution) occurs twice");
+  EXPECT_PRED_FORMAT2(::testing::IsSubstring, "no node, expected a line", error_of("# nothing\n"));
+}
+
+}  // namespace
+}  // namespace spdnn
