@@ -7,39 +7,39 @@ namespace spdnn::depthwise {
 
 // The loops of depthwise, compiled once per instruction set (kernels_*.cpp) and chosen at run time.
 //
-// A tile is what some rows of one channel's output read: rows of the image with their padding, `pitch` numbers from row
-// to row. The columns of a row are split by phases of the stride, so that neighbouring outputs read neighbouring
-// numbers:
+// A block is as many channels as a register has lanes. A tile is what some rows of a block's output read: rows of the
+// image with their padding, channels innermost, so that each pixel is a register, whatever the convolution's shape:
 //
-//   row of the tile:  | phase 0: columns 0, stride, 2 stride, ... | phase 1: columns 1, stride + 1, ... | ...
+//   | pixel (0, 0): channel 0, 1, ... | pixel (0, 1): channel 0, 1, ... | ...
 
-/// Copies rows of an image into a tile. Numbers behind the last column of a phase become zeros, up to a whole register.
+/// Copies pixels of the channels of a block into a tile.
 struct Copy {
-  const float* from;
-  std::int64_t from_pitch;
-  std::int64_t rows;
-  std::int64_t columns;  ///< of the image
+  const float* from;         ///< the first channel's
+  std::int64_t from_stride;  ///< numbers from channel to channel
+  std::int64_t channels;     ///< lanes beyond them get the numbers of the last
+  std::int64_t pixels;       ///< adjacent ones
   float* to;
-  std::int64_t to_pitch;
-  std::int64_t stride;
-  const std::int64_t* places;  ///< in a row of the tile, of each of the image's first `stride` columns
+  const std::int64_t* places;  ///< in the tile, of each pixel
 };
 
-/// The sums of one filter on a tile: min(high, max(low, sum)).
+/// The sums of one filter of each channel: min(high, max(low, sum)).
 struct AddUp {
   const float* tile;
-  std::int64_t pitch;
-  std::int64_t stride;  ///< rows of the tile from output row to output row
-  const float* weights;
-  const std::int64_t* places;  ///< of the taps, from the place of an output's first one
-  std::int64_t taps;
-  std::int64_t square;  ///< rows of a square filter whose taps and outputs follow one another from row to row; else 0
-  float bias;
+  const std::int64_t* windows;  ///< in the tile, where that of each pixel begins; at least `lanes` of them
+  std::int64_t pixels;          ///< of the output, adjacent ones
+  const float* weights;         ///< a register for each tap
+  const std::int64_t* taps;     ///< their places, from the beginning of a window
+  std::int64_t tap_count;
+  std::int64_t square;   ///< rows of a square filter with adjacent taps, 3 or 5, and a stride of 1 or 2; otherwise 0
+  std::int64_t stride;   ///< of such a filter
+  std::int64_t pitch;    ///< of the tile's rows, in numbers
+  std::int64_t columns;  ///< of the output
+  const float* bias;     ///< a register
   float low;
   float high;
-  float* to;
-  std::int64_t rows;
-  std::int64_t columns;  ///< rows of the output follow one another
+  float* to;  ///< the results of the first channel's filter
+  std::int64_t to_stride;
+  std::int64_t channels;
 };
 
 /// The functions of one instruction set.

@@ -7,35 +7,42 @@
 
 namespace spdnn::depthwise {
 
-/// How the planes of a convolution whose filters read one channel each are cut into tiles that fit into L1.
+/// How the images of a convolution whose filters read one channel each are cut into blocks of channels, and these into
+/// tiles of rows that fit into L1. Places in a tile are counted in numbers.
 struct Tiling {
   /// For such a convolution.
   Tiling(const ConvolutionShape& of, const Kernels& kernels, int threads);
 
-  ConvolutionShape shape;
+  ConvolutionShape shape;  ///< a sequence is an image of one column
+  Extent lanes;            ///< of a register: channels of a block
+  Extent parts = 1;        ///< ranges of rows of the output, which threads share
+  Extent rows_of_part = 1;
   Extent rows = 1;                    ///< of the output in a tile
-  Extent phase_columns = 1;           ///< numbers of a phase in a row of a tile
-  Extent pitch = 1;                   ///< numbers of a row of a tile
-  Extent columns = 0;                 ///< of the image that are read, from the first on
-  std::vector<Extent> column_places;  ///< in a row of a tile, of each of the image's first `stride` columns
-  std::vector<Extent> tap_places;     ///< from the place of an output's first tap
+  Extent pitch = 1;                   ///< pixels of a row of a tile
   Extent square = 0;                  ///< see AddUp
+  std::vector<Extent> pixel_places;   ///< of the image's, from the first of a row on
+  std::vector<Extent> window_places;  ///< of the output's, where what they read begins
+  std::vector<Extent> tap_places;     ///< from there
 
-  /// Of all images.
-  Extent tiles() const { return shape.out.images * shape.groups * row_tiles(); }
-  Extent row_tiles() const { return (shape.out.height + rows - 1) / rows; }
+  Extent blocks() const { return (Extent{shape.groups} + lanes - 1) / lanes; }
+  Extent row_size() const { return pitch * lanes; }
   /// Rows of a tile's input for that many of its output.
-  Extent input_rows(Extent output_rows) const {
-    const Window& window = shape.window;
-    return (output_rows - 1) * window.stride[0] + (Extent{window.kernel[0]} - 1) * window.dilation[0] + 1;
+  Extent input_rows(Extent output_rows) const { return (output_rows - 1) * shape.window.stride[0] + reach(0) + 1; }
+  /// Rows that a tile and the next one have in common.
+  Extent common_rows() const {
+    const Extent common = reach(0) + 1 - Extent{shape.window.stride[0]};
+    return common > 0 ? common : 0;
   }
-  Extent tile_size() const { return input_rows(rows) * pitch; }
+  /// Numbers of a tile, those included that the last pixels of a row read beyond it.
+  Extent tile_size() const { return input_rows(rows) * row_size() + beyond_; }
 
   /// Predicted cycles of a thread.
   double cycles(int threads) const;
 
  private:
-  Extent lanes_;  ///< of a register
+  Extent beyond_ = 0;
+  /// From the first tap of an axis to the last.
+  Extent reach(std::size_t axis) const { return (Extent{shape.window.kernel[axis]} - 1) * shape.window.dilation[axis]; }
 };
 
 }  // namespace spdnn::depthwise

@@ -19,20 +19,48 @@ constexpr std::int32_t kMostVectors = 28;  // of 32 registers
 inline Lanes all(float x) { return _mm512_set1_ps(x); }
 inline Lanes load(const float* from) { return _mm512_loadu_ps(from); }
 inline void store(float* to, Lanes x) { _mm512_storeu_ps(to, x); }
-/// Every other number of two registers, from the first on or from the second on.
+/// Every other number of two registers, from the first on.
 inline Lanes even_of(Lanes a, Lanes b) {
   const __m512i even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
   return _mm512_permutex2var_ps(a, even, b);
-}
-inline Lanes odd_of(Lanes a, Lanes b) {
-  const __m512i odd = _mm512_setr_epi32(1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31);
-  return _mm512_permutex2var_ps(a, odd, b);
 }
 inline Lanes multiply_add(Lanes a, Lanes b, Lanes c) { return _mm512_fmadd_ps(a, b, c); }
 inline Lanes add(Lanes a, Lanes b) { return _mm512_add_ps(a, b); }
 /// With masks, since GCC 12 warns of those without.
 inline Lanes within(Lanes x, Lanes low, Lanes high) {
   return _mm512_maskz_min_ps(0xffff, high, _mm512_maskz_max_ps(0xffff, low, x));
+}
+inline __m512d interleaved_low(Lanes a, Lanes b) { return _mm512_castps_pd(_mm512_maskz_unpacklo_ps(0xffff, a, b)); }
+inline __m512d interleaved_high(Lanes a, Lanes b) { return _mm512_castps_pd(_mm512_maskz_unpackhi_ps(0xffff, a, b)); }
+inline Lanes pairs_low(__m512d a, __m512d b) { return _mm512_castpd_ps(_mm512_maskz_unpacklo_pd(0xff, a, b)); }
+inline Lanes pairs_high(__m512d a, __m512d b) { return _mm512_castpd_ps(_mm512_maskz_unpackhi_pd(0xff, a, b)); }
+inline Lanes even_quads(Lanes a, Lanes b) { return _mm512_maskz_shuffle_f32x4(0xffff, a, b, 0x88); }
+inline Lanes odd_quads(Lanes a, Lanes b) { return _mm512_maskz_shuffle_f32x4(0xffff, a, b, 0xdd); }
+/// Makes columns of a square's rows.
+inline void transpose(Lanes (&square)[16]) {
+  Lanes quads[16];  // four quarters of columns each, of four rows
+#pragma GCC unroll 4
+  for (int i = 0; i < 16; i += 4) {
+    const __m512d low = interleaved_low(square[i], square[i + 1]);
+    const __m512d high = interleaved_high(square[i], square[i + 1]);
+    const __m512d next_low = interleaved_low(square[i + 2], square[i + 3]);
+    const __m512d next_high = interleaved_high(square[i + 2], square[i + 3]);
+    quads[i] = pairs_low(low, next_low);
+    quads[i + 1] = pairs_high(low, next_low);
+    quads[i + 2] = pairs_low(high, next_high);
+    quads[i + 3] = pairs_high(high, next_high);
+  }
+#pragma GCC unroll 4
+  for (int i = 0; i < 4; ++i) {
+    const Lanes even = even_quads(quads[i], quads[i + 4]);
+    const Lanes odd = odd_quads(quads[i], quads[i + 4]);
+    const Lanes next_even = even_quads(quads[i + 8], quads[i + 12]);
+    const Lanes next_odd = odd_quads(quads[i + 8], quads[i + 12]);
+    square[i] = even_quads(even, next_even);
+    square[i + 4] = even_quads(odd, next_odd);
+    square[i + 8] = odd_quads(even, next_even);
+    square[i + 12] = odd_quads(odd, next_odd);
+  }
 }
 /// The first lanes; the others are not touched.
 struct Some {
@@ -48,16 +76,33 @@ constexpr std::int32_t kMostVectors = 14;  // of 16 registers
 inline Lanes all(float x) { return _mm256_set1_ps(x); }
 inline Lanes load(const float* from) { return _mm256_loadu_ps(from); }
 inline void store(float* to, Lanes x) { _mm256_storeu_ps(to, x); }
-/// Every other number of two registers, from the first on or from the second on.
+/// Every other number of two registers, from the first on.
 inline Lanes even_of(Lanes a, Lanes b) {
   return _mm256_castpd_ps(_mm256_permute4x64_pd(_mm256_castps_pd(_mm256_shuffle_ps(a, b, 0x88)), 0xd8));
-}
-inline Lanes odd_of(Lanes a, Lanes b) {
-  return _mm256_castpd_ps(_mm256_permute4x64_pd(_mm256_castps_pd(_mm256_shuffle_ps(a, b, 0xdd)), 0xd8));
 }
 inline Lanes multiply_add(Lanes a, Lanes b, Lanes c) { return _mm256_fmadd_ps(a, b, c); }
 inline Lanes add(Lanes a, Lanes b) { return _mm256_add_ps(a, b); }
 inline Lanes within(Lanes x, Lanes low, Lanes high) { return _mm256_min_ps(high, _mm256_max_ps(low, x)); }
+/// Makes columns of a square's rows.
+inline void transpose(Lanes (&square)[8]) {
+  Lanes quads[8];  // two halves of columns, of four rows each
+#pragma GCC unroll 4
+  for (int i = 0; i < 8; i += 4) {
+    const Lanes low = _mm256_unpacklo_ps(square[i], square[i + 1]);
+    const Lanes high = _mm256_unpackhi_ps(square[i], square[i + 1]);
+    const Lanes next_low = _mm256_unpacklo_ps(square[i + 2], square[i + 3]);
+    const Lanes next_high = _mm256_unpackhi_ps(square[i + 2], square[i + 3]);
+    quads[i] = _mm256_shuffle_ps(low, next_low, 0x44);
+    quads[i + 1] = _mm256_shuffle_ps(low, next_low, 0xee);
+    quads[i + 2] = _mm256_shuffle_ps(high, next_high, 0x44);
+    quads[i + 3] = _mm256_shuffle_ps(high, next_high, 0xee);
+  }
+#pragma GCC unroll 4
+  for (int i = 0; i < 4; ++i) {
+    square[i] = _mm256_permute2f128_ps(quads[i], quads[i + 4], 0x20);
+    square[i + 4] = _mm256_permute2f128_ps(quads[i], quads[i + 4], 0x31);
+  }
+}
 /// The first lanes; the others are not touched.
 struct Some {
   explicit Some(std::int64_t count)
@@ -74,14 +119,24 @@ constexpr std::int32_t kMostVectors = 12;                                     //
 inline Lanes all(float x) { return Lanes{x, x, x, x}; }
 inline Lanes load(const float* from) { return *reinterpret_cast<const Lanes*>(from); }
 inline void store(float* to, Lanes x) { *reinterpret_cast<Lanes*>(to) = x; }
-/// Every other number of two registers, from the first on or from the second on.
+/// Every other number of two registers, from the first on.
 inline Lanes even_of(Lanes a, Lanes b) { return __builtin_shufflevector(a, b, 0, 2, 4, 6); }
-inline Lanes odd_of(Lanes a, Lanes b) { return __builtin_shufflevector(a, b, 1, 3, 5, 7); }
 inline Lanes multiply_add(Lanes a, Lanes b, Lanes c) { return a * b + c; }
 inline Lanes add(Lanes a, Lanes b) { return a + b; }
 inline Lanes within(Lanes x, Lanes low, Lanes high) {
   x = x < low ? low : x;
   return x > high ? high : x;
+}
+/// Makes columns of a square's rows.
+inline void transpose(Lanes (&square)[4]) {
+  const Lanes low = __builtin_shufflevector(square[0], square[1], 0, 4, 1, 5);
+  const Lanes high = __builtin_shufflevector(square[0], square[1], 2, 6, 3, 7);
+  const Lanes next_low = __builtin_shufflevector(square[2], square[3], 0, 4, 1, 5);
+  const Lanes next_high = __builtin_shufflevector(square[2], square[3], 2, 6, 3, 7);
+  square[0] = __builtin_shufflevector(low, next_low, 0, 1, 4, 5);
+  square[1] = __builtin_shufflevector(low, next_low, 2, 3, 6, 7);
+  square[2] = __builtin_shufflevector(high, next_high, 0, 1, 4, 5);
+  square[3] = __builtin_shufflevector(high, next_high, 2, 3, 6, 7);
 }
 /// The first lanes; the others are not touched.
 struct Some {

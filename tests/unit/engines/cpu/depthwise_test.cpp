@@ -31,7 +31,8 @@ depthwise::Tiling depthwise_tiling(const ModelCase& one, const depthwise::Kernel
 std::vector<float> by_planes(const ModelCase& one, const depthwise::Tiling& tiling, const depthwise::Kernels& kernels,
                              int threads) {
   const Convolution& convolution = convolution_of(one);
-  const std::vector<float> weights = dense_rows(convolution.weights, 0, convolution.weights->rows);
+  std::vector<std::byte> filters(depthwise::Filters::bytes(tiling));
+  depthwise::Filters::pack(tiling, convolution.weights, convolution.bias, filters.data());
   const auto scratch = allocate<float>(depthwise::scratch_size(tiling, threads));
   std::fill_n(scratch.get(), depthwise::scratch_size(tiling, threads), std::numeric_limits<float>::quiet_NaN());
   const ImageExtents& out = tiling.shape.out;
@@ -40,8 +41,8 @@ std::vector<float> by_planes(const ModelCase& one, const depthwise::Tiling& tili
   std::vector<float> results(size + 2 * kAround, -7.F);
   // Exactly as long as the images, so that sanitizers see what is read behind them.
   const std::vector<float> images(one.inputs.front().values.begin(), one.inputs.front().values.end());
-  depthwise::convolve(tiling, kernels, {weights.data(), convolution.bias.empty() ? nullptr : convolution.bias.data()},
-                      threads, images.data(), scratch.get(), results.data() + kAround, {});
+  depthwise::convolve(tiling, kernels, depthwise::Filters(tiling, filters.data()), threads, images.data(),
+                      scratch.get(), results.data() + kAround, {});
   EXPECT_EQ(std::count(results.begin(), results.begin() + kAround, -7.F), kAround) << one.name;
   EXPECT_EQ(std::count(results.end() - kAround, results.end(), -7.F), kAround) << one.name;
   return {results.begin() + kAround, results.end() - kAround};
@@ -92,7 +93,10 @@ std::vector<ModelCase> depthwise_cases() {
   cases.push_back(case_of("several tiles of rows", rng, {1, 2, 30, 700}, 1, wide));
   wide.stride = {2, 2};
   cases.push_back(case_of("several tiles of rows, stride 2", rng, {1, 2, 30, 1400}, 1, wide));
+  wide.stride = {3, 3};
+  cases.push_back(case_of("several tiles of rows, none in common", rng, {1, 2, 30, 700}, 1, wide));
   cases.push_back(case_of("a sequence", rng, {2, 5, 1, 300}, 2, testing::same_window(1, 9)));
+  cases.push_back(case_of("a long sequence", rng, {1, 19, 1, 3000}, 1, testing::same_window(1, 9)));
   cases.push_back(case_of("padding alone", rng, {1, 2, 1, 1}, 1, {.stride = {3, 3}, .pad_begin = {4, 4}}));
   return cases;
 }
@@ -116,15 +120,17 @@ TEST(Depthwise, IsTestedWithAllKindsOfTiles) {
     const auto note = [&](bool is, const char* kind) {
       if (is) kinds.insert(kind);
     };
-    note(tiling.row_tiles() > 1, "tiles of rows");
-    note(tiling.row_tiles() > 1 && tiling.shape.window.stride[1] == 2, "tiles of rows of two phases");
-    note(tiling.square == 3, "3 x 3");
-    note(tiling.square == 5, "5 x 5");
-    note(tiling.shape.out.width < 4, "rows shorter than any register");
-    note(tiling.shape.out.height < 3, "single rows");
-    note(tiling.columns == 0, "padding alone");
-    note(tiling.columns < tiling.shape.in.width, "columns that nothing reads");
+    const auto lanes = tiling.lanes;
+    const Extent pixels = tiling.rows * tiling.shape.out.width;
+    note(tiling.rows < tiling.rows_of_part && tiling.common_rows() > 0, "tiles with common rows");
+    note(tiling.rows < tiling.rows_of_part && tiling.common_rows() == 0, "tiles without common rows");
+    note(pixels < lanes, "fewer pixels than a register has");
+    note(pixels > lanes && pixels % lanes != 0, "registers that overlap");
+    note(tiling.shape.in.height * tiling.shape.in.width < lanes, "small images");
+    note(tiling.shape.groups % lanes != 0 && tiling.blocks() > 1, "a block of fewer channels");
     note(tiling.shape.filters() > 1, "several filters of a channel");
+    note(tiling.shape.out.width == 1 && tiling.shape.out.height > 1, "a sequence");
+    note(depthwise_tiling(one, *depthwise::available_kernels().front(), 5).parts > 1, "parts for threads");
   }
   EXPECT_EQ(kinds.size(), 9U);
 }
