@@ -3,6 +3,7 @@
 #include <omp.h>
 
 #include <algorithm>
+#include <limits>
 
 namespace spdnn::sparse_conv {
 
@@ -47,35 +48,55 @@ struct Item {
 class Convolver {
  public:
   Convolver(const Tiling& tiling, const Kernels& kernels, const Filters& filters, const program::Ending& ending)
-      : tiling_(tiling), kernels_(kernels), filters_(filters), ending_(ending) {}
+      : tiling_(tiling), shape_(tiling.shape), kernels_(kernels), filters_(filters), ending_(ending) {}
 
   void run(const Item& item, const float* input, float* tile, float* sums, float* output) const {
     const Extent vectors = tiling_.vectors(item.rows, item.columns);
+    const Extent sums_of_filter = vectors * tiling_.lanes;
+    float* const results = results_of(item, output);
+    AddUp task{.rows = nullptr,
+               .count = 0,
+               .entries = nullptr,
+               .tile = tile,
+               .sums = sums,
+               .vectors = static_cast<std::int32_t>(vectors),
+               .first = true,
+               .to = sums,
+               .to_stride = sums_of_filter,
+               .pixels = sums_of_filter,
+               .low = -std::numeric_limits<float>::infinity(),
+               .high = std::numeric_limits<float>::infinity()};
+    const bool adjacent = tiling_.adjacent(item.rows);
     for (Extent block = 0; block < tiling_.blocks(); ++block) {
       copy(item, block, input, tile);
       const Block& entries = filters_.block(item.group, item.part, block);
-      kernels_.add_up({.rows = filters_.rows(entries),
-                       .count = entries.rows,
-                       .entries = filters_.entries(entries),
-                       .tile = tile,
-                       .sums = sums,
-                       .vectors = static_cast<std::int32_t>(vectors),
-                       .first = block == 0});
+      task.rows = filters_.rows(entries);
+      task.count = entries.rows;
+      task.entries = filters_.entries(entries);
+      task.first = block == 0;
+      if (adjacent && block + 1 == tiling_.blocks()) {
+        task.to = results;
+        task.to_stride = shape_.out.pixels();
+        task.pixels = item.rows * item.columns;
+        task.low = ending_.low;
+        task.high = ending_.high;
+      }
+      kernels_.add_up(task);
     }
-    leave(item, sums, vectors * tiling_.lanes, output);
+    if (!adjacent) leave(item, sums, sums_of_filter, results);
+    if (ending_.finish) finish(item, results);
   }
 
  private:
   void copy(const Item& item, Extent block, const float* input, float* tile) const {
-    const ConvolutionShape& shape = tiling_.shape;
-    const Window& window = shape.window;
+    const Window& window = shape_.window;
     const Extent first = block * tiling_.channels;
-    const Extent channel = item.group * shape.channels() + first;
-    Copy task{.from = input + (item.image * shape.in.channels + channel) * shape.in.pixels(),
-              .from_stride = shape.in.pixels(),
+    const Extent channel = item.group * shape_.channels() + first;
+    Copy task{.from = input + (item.image * shape_.in.channels + channel) * shape_.in.pixels(),
+              .from_stride = shape_.in.pixels(),
               .to = tile,
               .to_stride = tiling_.channel_size(),
-              .channels = std::min(tiling_.channels, shape.channels() - first),
+              .channels = std::min(tiling_.channels, shape_.channels() - first),
               .pitch = tiling_.pitch,
               .rows = {},
               .columns = {}};
@@ -84,41 +105,49 @@ class Convolver {
         task.rows = {.first = tap_position(window, 0, item.first_row, 0) + down,
                      .step = window.stride[0],
                      .count = item.rows + tiling_.down.most_shift,
-                     .extent = shape.in.height};
+                     .extent = shape_.in.height};
         task.columns = {.first = tap_position(window, 1, item.first_column, 0) + across,
                         .step = window.stride[1],
                         .count = tiling_.plane_columns(),
-                        .extent = shape.in.width};
+                        .extent = shape_.in.width};
         kernels_.copy(task);
         task.to += tiling_.plane_size();
       }
   }
 
-  void leave(const Item& item, const float* sums, Extent sums_of_filter, float* output) const {
-    const ImageExtents& out = tiling_.shape.out;
-    const Part& part = filters_.part(item.group, item.part);
-    const Extent channel = item.group * tiling_.shape.filters() + part.first;
-    float* to =
-        output + (item.image * out.channels + channel) * out.pixels() + item.first_row * out.width + item.first_column;
-    for (Extent filter = 0; filter < part.count; ++filter, to += out.pixels()) {
+  const Part& part_of(const Item& item) const { return filters_.part(item.group, item.part); }
+
+  /// Where the first result of the part's first filter is.
+  float* results_of(const Item& item, float* output) const {
+    const ImageExtents& out = shape_.out;
+    const Extent channel = item.group * shape_.filters() + part_of(item).first;
+    return output + (item.image * out.channels + channel) * out.pixels() + item.first_row * out.width +
+           item.first_column;
+  }
+
+  void leave(const Item& item, const float* sums, Extent sums_of_filter, float* to) const {
+    for (Extent filter = 0; filter < part_of(item).count; ++filter)
       kernels_.leave({.sums = sums + filter * sums_of_filter,
                       .pitch = tiling_.pitch,
-                      .to = to,
-                      .to_pitch = out.width,
+                      .to = to + filter * shape_.out.pixels(),
+                      .to_pitch = shape_.out.width,
                       .rows = item.rows,
                       .columns = item.columns,
                       .low = ending_.low,
                       .high = ending_.high});
-      if (!ending_.finish) continue;
-      const bool adjacent = item.columns == out.width;  // rows of the tile
-      const Extent pieces = adjacent ? 1 : item.rows;
-      const Extent count = adjacent ? item.rows * item.columns : item.columns;
+  }
+
+  void finish(const Item& item, float* to) const {
+    const bool adjacent = item.columns == shape_.out.width;  // rows of the tile
+    const Extent pieces = adjacent ? 1 : item.rows;
+    const Extent count = adjacent ? item.rows * item.columns : item.columns;
+    for (Extent filter = 0; filter < part_of(item).count; ++filter)
       for (Extent piece = 0; piece < pieces; ++piece)
-        ending_.finish(to + piece * out.width, static_cast<std::size_t>(count));
-    }
+        ending_.finish(to + filter * shape_.out.pixels() + piece * shape_.out.width, static_cast<std::size_t>(count));
   }
 
   const Tiling& tiling_;
+  const ConvolutionShape& shape_;
   const Kernels& kernels_;
   const Filters& filters_;
   const program::Ending& ending_;

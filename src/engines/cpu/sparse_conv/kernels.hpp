@@ -41,9 +41,15 @@ struct AddUp {
   std::int32_t count;
   const Entry* entries;
   const float* tile;
-  float* sums;           ///< of filter 0
+  const float* sums;     ///< of filter 0, so far
   std::int32_t vectors;  ///< registers of a filter's sums
   bool first;            ///< block of channels: sums begin with the bias
+  // Where min(high, max(low, sum)) is stored: over the sums, or as results.
+  float* to;
+  std::int64_t to_stride;  ///< from filter to filter
+  std::int64_t pixels;     ///< of a filter that are stored; all registers have some
+  float low;
+  float high;
 };
 
 /// Where pixels of an axis come from: pixel i from first + i * step of the image, or from the padding.

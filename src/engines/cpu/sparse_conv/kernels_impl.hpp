@@ -13,12 +13,23 @@ using namespace lanes;
 /// Additions in flight that keep the multiply-add units busy: their latency times their number.
 constexpr std::int32_t kInFlight = 8;
 
+/// The last register of some pixels. Storing some lanes alone would take many times as long.
+inline void store_last(float* to, Lanes x, std::int64_t count) {
+  if (count == kLanes) return store(to, x);
+  float numbers[kLanes];
+  store(numbers, x);
+  for (std::int64_t i = 0; i < count; ++i) to[i] = numbers[i];
+}
+
 /// Of a filter: kVectors sums, kept in kSets registers each so that no addition waits for the one before.
 template <std::int32_t kVectors, std::int32_t kSets>
-void add_up_vectors(const AddUp& task) {
+void add_up_vectors(const AddUp task) {
   const Entry* entry = task.entries;
+  const Lanes low = all(task.low);
+  const Lanes high = all(task.high);
   for (const Row* row = task.rows; row < task.rows + task.count; ++row) {
-    float* const sums = task.sums + std::ptrdiff_t{row->filter} * kVectors * kLanes;
+    const float* const sums = task.sums + std::ptrdiff_t{row->filter} * kVectors * kLanes;
+    float* const to = task.to + row->filter * task.to_stride;
     Lanes sum[kSets][kVectors];
 #pragma GCC unroll 28
     for (std::int32_t v = 0; v < kVectors; ++v) {
@@ -45,7 +56,11 @@ void add_up_vectors(const AddUp& task) {
     for (std::int32_t v = 0; v < kVectors; ++v) {
 #pragma GCC unroll 8
       for (std::int32_t set = 1; set < kSets; ++set) sum[0][v] = add(sum[0][v], sum[set][v]);
-      store(sums + v * kLanes, sum[0][v]);
+      const Lanes result = within(sum[0][v], low, high);
+      if (v + 1 < kVectors)
+        store(to + v * kLanes, result);
+      else
+        store_last(to + v * kLanes, result, task.pixels - v * kLanes);
     }
   }
 }

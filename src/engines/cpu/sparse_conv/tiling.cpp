@@ -121,7 +121,9 @@ double cycles_of(const Tiling& tiling, Offset entries, int threads) {
   const double entry = std::max((vectors * reads_of(tiling) + 1.5) / 2, 2.0);
   const double entries_of_item = static_cast<double>(entries) / number(shape.groups * tiling.parts);
   const double sums = filters * number(tiling.blocks()) * (12 + 1.5 * vectors);
-  const double leave = filters * number(tiling.rows) * (4 + 2 * number(divided(tiling.columns, tiling.lanes)));
+  const double leave = tiling.adjacent(tiling.rows)
+                           ? 0
+                           : filters * number(tiling.rows) * (4 + 2 * number(divided(tiling.columns, tiling.lanes)));
   const double item = 200 + copy + entries_of_item * entry + sums + leave;
   const Extent items = shape.out.images * shape.groups * tiling.row_tiles() * tiling.column_tiles() * tiling.parts;
   return item * number(divided(items, threads));

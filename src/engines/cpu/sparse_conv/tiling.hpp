@@ -37,6 +37,9 @@ struct Tiling {
   Extent vectors(Extent tile_rows, Extent tile_columns) const {
     return ((tile_rows - 1) * pitch + tile_columns + lanes - 1) / lanes;
   }
+  /// Whether the sums of that many rows of a tile are adjacent where they are results: then the last block of channels
+  /// stores them there.
+  bool adjacent(Extent tile_rows) const { return tile_rows == 1 || (pitch == columns && columns == shape.out.width); }
   Extent plane_rows() const { return rows + down.most_shift; }
   /// With the padding, and at least `pitch`; more where the padding on the right of a row is that on the left of the
   /// next.
