@@ -14,9 +14,9 @@ template <Index kColumns, Index kFilters>
 void run_direct(const DirectArgs& args, unsigned grid, std::size_t bytes) {
   emulation::launch(grid, kDirectThreads, bytes, [&] {
     if (args.shape.stride[1] == 1)
-      direct_kernel<kColumns, kFilters, 1>(args);
+      direct_kernel<kColumns, kFilters, 1, ThreadsReader>(args, {});
     else
-      direct_kernel<kColumns, kFilters, 0>(args);
+      direct_kernel<kColumns, kFilters, 0, ThreadsReader>(args, {});
   });
 }
 

@@ -143,8 +143,12 @@ std::optional<DirectTiling> direct_tiling(const DirectShape& shape, std::size_t 
   return tiling;
 }
 
+std::size_t direct_stage_bytes(const DirectTiling& tiling, std::size_t part_bytes) {
+  return (tiling.tile_bytes() + part_bytes + kPixelBytes - 1) / kPixelBytes * kPixelBytes;
+}
+
 std::size_t direct_shared_bytes(const DirectTiling& tiling, std::size_t part_bytes) {
-  return 2 * (tiling.tile_bytes() + part_bytes);
+  return 2 * direct_stage_bytes(tiling, part_bytes) + 2 * kPixelBytes;
 }
 
 std::size_t DirectWeights::filters_at(const DirectTiling& tiling) {

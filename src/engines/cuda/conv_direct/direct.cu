@@ -1,23 +1,45 @@
 #include <algorithm>
 
-#include "engines/cuda/conv_direct/direct.cuh"
+#include "engines/cuda/conv_direct/input_map.hpp"
+#include "engines/cuda/conv_direct/mapped_reader.cuh"
 #include "engines/cuda/runtime/check.hpp"
+#include "engines/cuda/runtime/device.hpp"
 
 namespace spdnn::cuda {
 
 namespace {
 
-template <Index kColumns, Index kFilters>
-void launch(const DirectArgs& args, cudaStream_t stream) {
-  const auto kernel = args.shape.stride[1] == 1   ? direct_kernel<kColumns, kFilters, 1>
-                      : args.shape.stride[1] == 2 ? direct_kernel<kColumns, kFilters, 2>
-                                                  : direct_kernel<kColumns, kFilters, 0>;
-  const std::size_t bytes = direct_shared_bytes(args.tiling, args.stage_bytes - args.tiling.tile_bytes());
+/// The copy engine reads inputs on devices that have it.
+bool has_copy_engine() {
+  constexpr int kFirst = 9;  // compute capability
+  int device = 0;
+  check(cudaGetDevice(&device));
+  return device_properties(device).major >= kFirst;
+}
+
+template <Index kColumns, Index kFilters, class Reader>
+void launch_with(const DirectArgs& args, std::size_t bytes, const typename Reader::Source& source,
+                 cudaStream_t stream) {
+  const auto kernel = args.shape.stride[1] == 1   ? direct_kernel<kColumns, kFilters, 1, Reader>
+                      : args.shape.stride[1] == 2 ? direct_kernel<kColumns, kFilters, 2, Reader>
+                                                  : direct_kernel<kColumns, kFilters, 0, Reader>;
   check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)));
   const Index down = (args.shape.out[0] + kTileRows - 1) / kTileRows;
   const Index grid = args.across * down * args.tiling.filter_blocks * args.shape.blocks;
-  kernel<<<grid, kDirectThreads, bytes, stream>>>(args);
+  kernel<<<grid, kDirectThreads, bytes, stream>>>(args, source);
   check_launch();
+}
+
+template <Index kColumns, Index kFilters>
+void launch(const DirectArgs& args, std::size_t part_bytes, cudaStream_t stream) {
+  const DirectTiling& tiling = args.tiling;
+  const std::size_t bytes = direct_shared_bytes(tiling, part_bytes) - kPixelBytes;  // the barriers are not dynamic
+  if (has_copy_engine() && std::max(tiling.rows_read, tiling.columns_read) <= kMostOfBox)
+    launch_with<kColumns, kFilters, MappedReader>(
+        args, bytes, {input_map(args.shape, tiling.channels, {tiling.rows_read, tiling.columns_read}, {1, 1}, args.x)},
+        stream);
+  else
+    launch_with<kColumns, kFilters, ThreadsReader>(args, bytes, {}, stream);
 }
 
 }  // namespace
@@ -28,13 +50,13 @@ void convolve_directly(const DirectShape& shape, const DirectTiling& tiling, con
   const DirectArgs args = direct_args(shape, tiling, weights, part_bytes, x, functions, y);
   switch (tiling.columns) {
     case 7:
-      return launch<7, 3>(args, stream);
+      return launch<7, 3>(args, part_bytes, stream);
     case 4:
-      return launch<4, 4>(args, stream);
+      return launch<4, 4>(args, part_bytes, stream);
     case 2:
-      return launch<2, 6>(args, stream);
+      return launch<2, 6>(args, part_bytes, stream);
     default:
-      return launch<1, 8>(args, stream);
+      return launch<1, 8>(args, part_bytes, stream);
   }
 }
 

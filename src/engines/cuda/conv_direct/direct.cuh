@@ -40,10 +40,15 @@ inline DirectArgs direct_args(const DirectShape& shape, const DirectTiling& tili
           .weights = weights,
           .filters_at = DirectWeights::filters_at(tiling),
           .bias_at = DirectWeights::bias_at(tiling),
-          .stage_bytes = tiling.tile_bytes() + part_bytes,
+          .stage_bytes = direct_stage_bytes(tiling, part_bytes),
           .x = x,
           .y = y,
           .functions = functions};
+}
+
+/// The first place from there on where a copy by map may begin.
+__device__ inline std::byte* aligned_to_pixel(std::byte* memory) {
+  return memory + (kPixelBytes - shared_address(memory) % kPixelBytes) % kPixelBytes;
 }
 
 /// What a block computes. Blocks that read the same input are neighbours.
@@ -100,6 +105,35 @@ __device__ inline void read_chunk(const DirectArgs& args, const DirectPart& part
   async_copy_commit();
 }
 
+/// Reads chunks, a tile's input and its entries, into one of two places in shared memory by all threads.
+class ThreadsReader {
+ public:
+  struct Source {};
+
+  __device__ ThreadsReader(const DirectArgs& args, const DirectPart& part, const Source& /*source*/, std::byte* memory)
+      : args_(args), part_(part), memory_(memory) {}
+
+  /// Chunks are started in order, at most one before the last one is waited for.
+  __device__ void start(Index chunk) {
+    read_chunk(args_, part_, chunk, memory_ + chunk % 2 * args_.stage_bytes);
+    started_ = chunk;
+  }
+  /// Until all threads' copies of a chunk are there.
+  __device__ void wait(Index chunk) const {
+    if (started_ != chunk)
+      async_copy_wait<1>();
+    else
+      async_copy_wait<0>();
+    __syncthreads();
+  }
+
+ private:
+  const DirectArgs& args_;
+  const DirectPart& part_;
+  std::byte* memory_;
+  Index started_ = 0;
+};
+
 __device__ inline void multiply_add(float4& sum, float weight, const float4& x) {
   sum.x = fmaf(weight, x.x, sum.x);
   sum.y = fmaf(weight, x.y, sum.y);
@@ -108,27 +142,24 @@ __device__ inline void multiply_add(float4& sum, float weight, const float4& x) 
 }
 
 /// kStride: of the columns, if it is known when the kernel is compiled; else 0.
-template <Index kColumns, Index kFilters, Index kStride>
-__global__ void __launch_bounds__(kDirectThreads, 1) direct_kernel(const __grid_constant__ DirectArgs args) {
+template <Index kColumns, Index kFilters, Index kStride, class Reader>
+__global__ void __launch_bounds__(kDirectThreads, 1)
+    direct_kernel(const __grid_constant__ DirectArgs args, const __grid_constant__ typename Reader::Source source) {
   const DirectShape& shape = args.shape;
   const DirectTiling& tiling = args.tiling;
-  std::byte* const memory = dynamic_shared<std::byte>();
+  std::byte* const memory = aligned_to_pixel(dynamic_shared<std::byte>());
   const DirectPart part(args);
+  Reader reader(args, part, source, memory);
   const Index warp = threadIdx.x / 32;
   const Index row = threadIdx.x % 32 / kLanesOfPixel;
   const Index images = threadIdx.x % kLanesOfPixel * 4;
   const Index stride = kStride != 0 ? kStride : shape.stride[1];
 
   float4 sums[kFilters][kColumns] = {};
-  read_chunk(args, part, 0, memory);
+  reader.start(0);
   for (Index chunk = 0; chunk < tiling.chunks; ++chunk) {
-    if (chunk + 1 < tiling.chunks) {
-      read_chunk(args, part, chunk + 1, memory + (chunk + 1) % 2 * args.stage_bytes);
-      async_copy_wait<1>();
-    } else {
-      async_copy_wait<0>();
-    }
-    __syncthreads();
+    if (chunk + 1 < tiling.chunks) reader.start(chunk + 1);
+    reader.wait(chunk);
     const std::uint32_t stage = shared_address(memory + chunk % 2 * args.stage_bytes);
     const auto entries = static_cast<std::uint32_t>(stage + tiling.tile_bytes());
     const std::uint32_t own = stage + (row * shape.stride[0] * tiling.columns_read * 32 + images) * sizeof(float);

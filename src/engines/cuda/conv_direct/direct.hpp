@@ -81,7 +81,9 @@ class DirectWeights {
   static std::size_t parts_at(const DirectShape& shape, const DirectTiling& tiling);
 };
 
-/// Shared memory of a block: two chunks, and an entry that is read ahead.
+/// Shared memory for a chunk: its tile and its part of the weights.
+std::size_t direct_stage_bytes(const DirectTiling& tiling, std::size_t part_bytes);
+/// Shared memory of a block: two chunks, and what aligns them and tells that they are there.
 std::size_t direct_shared_bytes(const DirectTiling& tiling, std::size_t part_bytes);
 
 /// y = functions(convolution of x). `part_bytes`: largest_part().

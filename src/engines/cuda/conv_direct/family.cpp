@@ -25,7 +25,7 @@ bool has_images(const program::Request& request, std::size_t input) {
 double seconds_on_device(double bytes, double multiply_adds) {
   constexpr double kLaunch = 3e-6;
   constexpr double kBytesPerSecond = 2e12;
-  constexpr double kMultiplyAddsPerSecond = 5e12;  // of one read from shared memory each
+  constexpr double kMultiplyAddsPerSecond = 6e12;  // of one read from shared memory each
   return kLaunch + bytes / kBytesPerSecond + multiply_adds / kMultiplyAddsPerSecond;
 }
 

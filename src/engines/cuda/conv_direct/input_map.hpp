@@ -1,0 +1,18 @@
+#pragma once
+
+#include <cuda.h>
+
+#include "engines/cuda/conv_direct/direct.hpp"
+
+namespace spdnn::cuda {
+
+/// How a copy by the device's copy engine (TMA) reads the input of a convolution: a box of 32 images x columns x rows x
+/// channels of a block of images; places outside the input become 0. `steps`: of rows and columns, one in so many is
+/// read. DeviceError if the driver makes no such map.
+CUtensorMap input_map(const DirectShape& shape, Index channels, const Index (&read)[2], const Index (&steps)[2],
+                      const float* x);
+
+/// A limit of the box, by axis, with those that are not read.
+inline constexpr Index kMostOfBox = 256;
+
+}  // namespace spdnn::cuda
