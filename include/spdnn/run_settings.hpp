@@ -21,8 +21,9 @@ struct EngineSettings {
   std::size_t host_memory = 0;
   /// Images at a time; 0: as many as fit into memory, for a model at most 64 or as many as its stored program is for.
   Index batch = 0;
-  int threads = 0;      ///< host threads; 0: as many as the process may use
-  int cuda_device = 0;  ///< index among the visible devices, for a single process
+  int threads = 0;              ///< host threads; 0: as many as the process may use
+  int cuda_device = 0;          ///< index among the visible devices, for a single process
+  double compile_seconds = 60;  ///< that generating code for a model may take; 0: none is generated
 };
 
 /// Settings of a run of a network or a model.

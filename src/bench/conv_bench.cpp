@@ -45,6 +45,8 @@ Model model_of(const ConvCase& one) {
   return model;
 }
 
+constexpr double kCompileSeconds = 600;  ///< that generating code for a layer may take
+
 /// The offer of the kernels that is predicted to be the fastest; empty if there is none.
 struct Best {
   std::string kernel;
@@ -148,7 +150,8 @@ class Bench {
   TimedKernel timed(const Best& best, program::Trial& trial, TimedRuns times, Precision precision) const {
     const program::Request request = request_in(precision);
     const program::Offer& offer = best.offer;
-    return {best.kernel, offer.detail, offer.seconds,
+    const std::string detail = offer.detail + (trial.remark().empty() ? "" : "; " + trial.remark());
+    return {best.kernel, detail, offer.seconds,
             sampled_ratio(std::get<Convolution>(model_.nodes.front().operation), offer.output, request.inputs[0].shape,
                           request.output_shape(), precision, !offer.skips_zeros, trial.output().data()),
             std::move(times)};
@@ -156,7 +159,8 @@ class Bench {
 
   program::Request request_in(Precision precision) const {
     const program::ElementType type = element_type(precision);
-    const program::CompileOptions options{.type = type, .kernels_for = one_.batch, .threads = one_.threads};
+    const program::CompileOptions options{
+        .type = type, .kernels_for = one_.batch, .threads = one_.threads, .compile_seconds = kCompileSeconds};
     program::LayoutsOfValues there;
     program::Request request = program::request_for(model_, {0, {}}, one_.batch, options, there);
     for (program::Input& input : request.inputs) input.layouts = {{program::Order::rows, type}};

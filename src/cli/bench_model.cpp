@@ -31,6 +31,7 @@ bench::ModelBench bench_of(const po::variables_map& values) {
   if (variant != "auto") bench.settings.variant = variant;
   if (const auto precision = text_of(values, "precision")) bench.settings.precision = parse_precision(*precision);
   bench.rewrites = parse_rewrites(values["rewrite"].as<std::string>());
+  bench.settings.compile_seconds = parse_seconds_or_0("compile-seconds", values["compile-seconds"].as<std::string>());
   bench.limits = run_limits(values);
   bench.layers = values.count("layers") != 0;
   if (const auto peer = text_of(values, "with"))
@@ -49,6 +50,7 @@ CommandForm bench_model_form() {
       ("variant", takes("ENGINE", "auto"), "engine; see spdnn variants --models")                                    //
       ("precision", takes("fp32|fp64|bf16"), "default: the variant's first")                                         //
       ("rewrite", takes("REWRITES", "all"), "exact rewrites of the model: all, none or a list")                      //
+      ("compile-seconds", takes("SECONDS", "60"), "generate code for at most this time; 0: none")                    //
       ("warm-up", takes("SECONDS", "0.5"), "time of uncounted runs, at least one")                                   //
       ("seconds", takes("SECONDS", "2"), "begin no run of a measurement after this time")                            //
       ("runs", takes("N"), "number of runs, however long they take")                                                 //

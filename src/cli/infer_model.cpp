@@ -45,6 +45,7 @@ ModelSpec spec_of(const po::variables_map& values) {
   spec.names = text_of(values, "names").value_or("");
   spec.rewrites = parse_rewrites(value("rewrite"));
   spec.profile = values.count("profile") != 0;
+  spec.compile_seconds = parse_seconds_or_0("compile-seconds", value("compile-seconds"));
   return spec;
 }
 
@@ -130,6 +131,7 @@ CommandForm infer_model_form() {
       ("batch", takes("N", "auto"), "images at a time; auto: as many as fit in memory, at most 64")         //
       ("threads", takes("N"), "host threads; default: all that are granted")                                //
       ("host-memory", takes("SIZE", "auto"), "memory for model, images and engine: 500M, 4G")               //
+      ("compile-seconds", takes("SECONDS", "60"), "generate code for at most this time; 0: none")           //
       ("trials", takes("N", "1"), "number of times the inference is run")                                   //
       ("warm-up", takes("N", "0"), "uncounted trials before these")                                         //
       ("compare", "also run with --rewrite none; compare rates and logits")                                 //

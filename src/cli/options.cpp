@@ -187,6 +187,10 @@ double parse_seconds(const std::string& option, const std::string& text) {
   return seconds;
 }
 
+double parse_seconds_or_0(const std::string& option, const std::string& text) {
+  return text == "0" ? 0 : parse_seconds(option, text);
+}
+
 UsageError unknown_word(const std::string& option, const std::string& text, const std::vector<const char*>& words) {
   const std::string expected = words.size() == 2 ? fmt::format("neither {} nor {}", words[0], words[1])
                                                  : fmt::format("none of {}", fmt::join(words, ", "));

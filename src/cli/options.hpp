@@ -60,6 +60,8 @@ std::optional<double> parse_cap(const std::string& text);
 std::size_t parse_bytes(const std::string& option, const std::string& text);
 /// Seconds above 0, from 30s, 15m, 4h or a number without a unit.
 double parse_seconds(const std::string& option, const std::string& text);
+/// The same, or 0.
+double parse_seconds_or_0(const std::string& option, const std::string& text);
 /// `bf16`, `fp16`, `tf32`, `fp32` or `fp64`.
 Precision parse_precision(const std::string& text);
 /// The text of option `name`, if given.

@@ -22,6 +22,7 @@ struct ModelEngineOptions {
   int device = 0;               ///< index among the visible CUDA devices
   std::size_t host_memory = 0;  ///< limit of an engine on the CPU in bytes; 0: nine tenths of the available memory
   bool epilogues = true;        ///< nodes may be fused into the one before them; see Rewrites
+  double compile_seconds = 60;  ///< that generating code for all nodes may take; 0: none is generated
   bool profile = false;         ///< enables node_seconds(); costs two clock readings per node
   /// Called before each node, on the calling thread; once it returns true, advance() throws Cancelled. May be empty.
   std::function<bool()> cancelled = {};
@@ -62,6 +63,8 @@ class ModelEngine {
   /// Seconds by node since the last reset() or load(). The time of fused nodes counts for the node into which they are
   /// fused; their own is 0. Empty without options.profile, or if the engine cannot time single nodes.
   virtual std::vector<double> node_seconds() const { return {}; }
+  /// On how the engine was made ready, for people.
+  virtual std::vector<std::string> notes() const { return {}; }
 };
 
 /// A line of src/engines/model_variants.def.

@@ -92,6 +92,7 @@ std::unique_ptr<ModelEngine> make_sparse(std::shared_ptr<const Model> model, con
 #ifdef SPDNN_WITH_CUDA
 
 SPDNN_DECLARE_MODEL_VARIANT(conv_direct)
+SPDNN_DECLARE_MODEL_VARIANT(conv_generated)
 
 namespace {
 
@@ -104,11 +105,13 @@ struct OfferedOnDevice {
   program::Kernels all{};
 };
 
-const OfferedOnDevice& offered_on_device() {
-  static const OfferedOnDevice* const offered = [] {
+/// With or without the family conv_generated.
+const OfferedOnDevice& offered_on_device(bool generated) {
+  static const auto make_offered = [](bool with_generated) {
     auto* const made = new OfferedOnDevice;  // kernels refer to its parts
     for (const program::Family& family : kernel_families()) {
       if (family.device != Device::cuda || family.use != program::Use::programs) continue;
+      if (family.name == "conv_generated" && !with_generated) continue;
       const program::FamilyKernels kernels = family.kernels(Precision::fp32);
       made->of_device.insert(made->of_device.end(), kernels.kernels.begin(), kernels.kernels.end());
       if (kernels.target != nullptr) made->target = kernels.target;
@@ -120,8 +123,9 @@ const OfferedOnDevice& offered_on_device() {
       made->all.push_back(made->of_host.back().get());
     }
     return made;
-  }();
-  return *offered;
+  };
+  static const OfferedOnDevice* const offered[] = {make_offered(false), make_offered(true)};
+  return *offered[generated ? 1 : 0];
 }
 
 /// The nodes of a program that run on the host, changes of layout apart.
@@ -133,16 +137,16 @@ std::vector<std::string> nodes_on_host(const program::Program& program, const Mo
   return nodes;
 }
 
-}  // namespace
-
-Support support_conv_direct(const Model& model, const ModelEngineOptions& options) {
-  const OfferedOnDevice& offered = offered_on_device();
-  if (offered.target == nullptr) return {.why_not = fmt::format("conv_direct: {}", offered.why_not)};
+Support support_on_device(const char* name, const Model& model, const ModelEngineOptions& options, bool generated) {
+  const OfferedOnDevice& offered = offered_on_device(generated);
+  if (offered.target == nullptr) return {.why_not = fmt::format("{}: {}", name, offered.why_not)};
   const std::shared_ptr<program::Target> target = offered.target(options.device);
   const program::Program program = program::program_for(model, with_threads(options), offered.all, target.get());
   Support support = program::support_of(program, options, target.get());
   support.program = program::described(program, model);
-  if (!support.takes()) support.why_not = fmt::format("conv_direct: {}", support.why_not);
+  if (!support.takes()) support.why_not = fmt::format("{}: {}", name, support.why_not);
+  if (generated) support.preference = Preference::last_resort;
+  if (!offered.why_not.empty()) support.remarks.push_back(fmt::format("no code is generated: {}", offered.why_not));
   if (const std::vector<std::string> nodes = nodes_on_host(program, model); !nodes.empty())
     support.remarks.push_back(fmt::format("{} on the host, the first of them {}",
                                           counted(nodes.size(), "node runs", "nodes run"), nodes.front()));
@@ -150,9 +154,30 @@ Support support_conv_direct(const Model& model, const ModelEngineOptions& option
   return support;
 }
 
-std::unique_ptr<ModelEngine> make_conv_direct(std::shared_ptr<const Model> model, const ModelEngineOptions& options) {
-  const OfferedOnDevice& offered = offered_on_device();
+std::unique_ptr<ModelEngine> make_on_device(std::shared_ptr<const Model> model, const ModelEngineOptions& options,
+                                            bool generated) {
+  const OfferedOnDevice& offered = offered_on_device(generated);
   return program::make(std::move(model), with_threads(options), offered.all, offered.target(options.device));
+}
+
+}  // namespace
+
+Support support_conv_direct(const Model& model, const ModelEngineOptions& options) {
+  return support_on_device("conv_direct", model, options, false);
+}
+
+std::unique_ptr<ModelEngine> make_conv_direct(std::shared_ptr<const Model> model, const ModelEngineOptions& options) {
+  return make_on_device(std::move(model), options, false);
+}
+
+/// Chosen only by its name: compiling takes longer than many runs.
+Support support_conv_generated(const Model& model, const ModelEngineOptions& options) {
+  return support_on_device("conv_generated", model, options, true);
+}
+
+std::unique_ptr<ModelEngine> make_conv_generated(std::shared_ptr<const Model> model,
+                                                 const ModelEngineOptions& options) {
+  return make_on_device(std::move(model), options, true);
 }
 
 #endif

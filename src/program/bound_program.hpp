@@ -50,6 +50,8 @@ class BoundProgram {
   const float* output(std::size_t number) const;
   /// See ModelEngine::overflow(); for images within the assumed bounds.
   std::optional<Index> overflow() const;
+  /// Of the kernels, on how they were prepared.
+  const std::vector<std::string>& remarks() const { return remarks_; }
 
  private:
   struct Ready {
@@ -69,6 +71,7 @@ class BoundProgram {
   std::vector<Output> outputs_;
   std::vector<std::pair<Index, const float*>> watched_;  ///< nodes, and their recorded values
   std::optional<Index> unproven_;
+  std::vector<std::string> remarks_;
 };
 
 }  // namespace spdnn::program

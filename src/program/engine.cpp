@@ -46,6 +46,7 @@ CompileOptions compile_options(const Model& model, const ModelEngineOptions& opt
           .kernels_for = images,
           .epilogues = options.epilogues,
           .threads = options.threads,
+          .compile_seconds = options.compile_seconds,
           .kernels = kernels,
           .target = target};
 }
@@ -125,6 +126,8 @@ class Engine final : public ModelEngine {
 
   std::vector<double> node_seconds() const override { return seconds_; }
 
+  std::vector<std::string> notes() const override { return notes_; }
+
  private:
   /// Programs are kept for use again, but not more than these: a loop over batches needs two, for the last batch too.
   static constexpr std::size_t kMostPrograms = 4;
@@ -148,7 +151,9 @@ class Engine final : public ModelEngine {
       arenas_.device = target_->allocate(program.device_arena.bytes);
       device_bytes_ = program.device_arena.bytes;
     }
-    return programs_.try_emplace(images, program, constants_, arenas_).first->second;
+    BoundProgram& made = programs_.try_emplace(images, program, constants_, arenas_).first->second;
+    if (notes_.empty()) notes_ = made.remarks();  // those of programs for fewer images say the same
+    return made;
   }
 
   std::shared_ptr<const Model> model_;
@@ -167,6 +172,7 @@ class Engine final : public ModelEngine {
   Index images_ = 0;
   bool trusted_ = false;  ///< the images are within kLargestTrusted
   std::size_t next_ = 0;  ///< action
+  std::vector<std::string> notes_;
   std::vector<double> seconds_;
 };
 

@@ -35,6 +35,9 @@ class Bound {
 
   /// Sets the operands' addresses: before the first run, and again when the model's input moves.
   virtual void place(const Operands& operands) = 0;
+  /// Completes what bind() may have begun on other threads: once, after all steps are bound and placed. May overwrite
+  /// the inputs and the output, which hold nothing yet. Returns a remark for people; empty if there is none.
+  virtual std::string prepare() { return {}; }
   /// Computes every byte of the output, with zeros in the padding of channel blocks. On OpenMP's threads, or after what
   /// was given to the device before; then it may return before that is done, unless the output is in host memory.
   virtual void run() = 0;
@@ -67,6 +70,7 @@ struct Request {
   Extent kernels_for = 1;                ///< images that kernels are chosen for: those of the whole batch
   ElementType type = ElementType::fp32;  ///< of activations between nodes
   int threads = 1;                       ///< of OpenMP
+  double compile_seconds = 0;            ///< that generating code may take, of all steps together
   std::vector<Input> inputs;             ///< of the step's first node, then of each addition that is fused
   const Node& node() const { return model.nodes[step.node]; }
   std::size_t own_inputs() const { return node().inputs.size(); }

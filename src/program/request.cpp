@@ -10,6 +10,7 @@ Request request_for(const Model& model, const Step& step, Extent images, const C
                   .kernels_for = options.kernels_for,
                   .type = options.type,
                   .threads = options.threads,
+                  .compile_seconds = options.compile_seconds,
                   .inputs = {}};
   const auto add = [&](ValueId value) {
     request.inputs.push_back({value, with_batch(model.values[value].shape, images), layouts_of(there, value)});

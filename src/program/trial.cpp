@@ -22,6 +22,7 @@ Trial::Trial(const Request& request, const Offer& offer, const Fill& fill, Targe
     write(memory_.back().get(), constant.bytes, constant.on_device, constant.fill);
   }
   bound_->place(at);
+  remark_ = bound_->prepare();
   for (std::size_t i = 0; i < offer.inputs.size(); ++i) {
     const Layout& layout = offer.inputs[i];
     const Shape& shape = request.inputs[i].shape;

@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "core/system/host_memory.hpp"
@@ -18,6 +19,8 @@ class Trial {
   /// `target`: the device that the kernel runs on; null: the host. It outlives the trial.
   Trial(const Request& request, const Offer& offer, const Fill& fill, Target* target = nullptr);
 
+  /// The kernel's, on how it was prepared; empty if it has none.
+  const std::string& remark() const { return remark_; }
   /// The seconds of each of so many runs, by the device's clock if there is one.
   std::vector<double> seconds(Index runs);
   /// The output of the last run, in the offer's layout.
@@ -30,6 +33,7 @@ class Trial {
   Target* target_;
   std::vector<std::shared_ptr<std::byte>> memory_;
   std::unique_ptr<Bound> bound_;
+  std::string remark_;
   const std::byte* output_ = nullptr;
   std::size_t output_bytes_ = 0;
 };

@@ -235,6 +235,7 @@ class ModelInference::Steps : public InferenceSteps<ModelSpec, ModelReport> {
                                .device = start_.device(),
                                .host_memory = memory_for_engine(),
                                .epilogues = spec.rewrites.epilogues,
+                               .compile_seconds = spec.compile_seconds,
                                .profile = spec.profile};
     options.cancelled = spec_.cancelled;
     return options;

@@ -36,6 +36,7 @@ class RunnableModel final : public Runnable {
                         .cancelled = options_.engine.cancelled};
     run_in_batches(*this, work, options_, result_);
     for (double& seconds : result_.node_seconds) seconds /= options_.trials;
+    for (std::string& note : engine_->notes()) result_.notes.push_back(std::move(note));
     return std::move(result_);
   }
 

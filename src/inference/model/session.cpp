@@ -41,6 +41,7 @@ class ModelSession::Contents {
     options.host_memory = settings.host_memory;
     options.device = settings.cuda_device;
     options.epilogues = rewrites.epilogues;
+    options.compile_seconds = settings.compile_seconds;
     options.cancelled = [this] { return cancelled_ && cancelled_(); };
     const std::optional<Index> fixed = fixed_batch(*model_);
     const Index most = fixed.value_or(kMaxIndex);

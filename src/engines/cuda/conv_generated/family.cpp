@@ -1,0 +1,288 @@
+// The family conv_generated: convolutions by code that is generated for their weights.
+
+#include "program/family.hpp"
+
+#include <fmt/format.h>
+#include <xxhash.h>
+
+#include <map>
+#include <mutex>
+#include <span>
+
+#include "engines/cuda/conv_direct/epilogue.hpp"
+#include "engines/cuda/conv_direct/kernels.hpp"
+#include "engines/cuda/conv_generated/compiler.hpp"
+#include "engines/cuda/conv_generated/launch.hpp"
+#include "engines/cuda/conv_generated/self_test.hpp"
+#include "engines/cuda/runtime/device.hpp"
+#include "model/graph/node_text.hpp"
+#include "model/operations/geometry.hpp"
+#include "spdnn/error.hpp"
+
+namespace spdnn {
+
+SPDNN_DECLARE_KERNELS(conv_generated)
+
+namespace cuda {
+
+namespace {
+
+using program::Offer;
+using program::Operands;
+using program::Request;
+
+constexpr int kFirstCapability = 9;         ///< with copies by maps
+constexpr std::size_t kBarrierBytes = 128;  ///< of shared memory
+
+const cudaDeviceProp& properties() {
+  int device = 0;
+  check(cudaGetDevice(&device));
+  return device_properties(device);
+}
+
+GeneratedLimits limits() {
+  const cudaDeviceProp& device = properties();
+  int kilohertz = 0;
+  int ordinal = 0;
+  check(cudaGetDevice(&ordinal));
+  check(cudaDeviceGetAttribute(&kilohertz, cudaDevAttrClockRate, ordinal));
+  return {.multiprocessors = static_cast<Index>(device.multiProcessorCount),
+          .shared_bytes = device.sharedMemPerBlockOptin - kBarrierBytes,
+          .l2_bytes = static_cast<std::size_t>(device.l2CacheSize),
+          .clock = kilohertz * 1e3};
+}
+
+/// What a layer's code is made of.
+struct Layer {
+  DirectShape shape;
+  GeneratedTiling tiling;
+  CsrMatrix weights;
+  std::vector<float> bias;
+  std::vector<Function> functions;
+
+  GeneratedLayer generated() const { return {shape, tiling, weights, bias.empty() ? nullptr : bias.data(), functions}; }
+};
+
+template <class T>
+std::string hash_of(std::span<const T> values) {
+  const XXH128_hash_t hash = XXH3_128bits(values.data(), values.size_bytes());
+  return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
+}
+
+/// Changes with the generator: a hash of the code of a small layer.
+std::string code_version() {
+  static const std::string version = [] {
+    const DirectShape shape{.channels = 2,
+                            .filters = 2,
+                            .blocks = 1,
+                            .in = {5, 9},
+                            .out = {3, 5},
+                            .kernel = {3, 2},
+                            .stride = {2, 2},
+                            .dilation = {1, 1},
+                            .pad = {1, 1},
+                            .out_channel = 15};
+    const CsrMatrix weights = make_csr(2, 12, {0, 2, 3}, {1, 7, 4}, {0.5F, 0.25F, 2});
+    const GeneratedTiling tiling{.tile = {2, 2}, .read = {5, 4}, .channels = 1, .chunks = 2, .stages = 2, .kernels = 1};
+    using Kind = Function::Kind;
+    const std::vector<Function> functions{{Kind::clip, 0, 6}, {Kind::leaky, 2}, {Kind::line, 2, 1}, {Kind::addition}};
+    const std::string code = generated_code({shape, tiling, weights, nullptr, functions}, {0, 1});
+    return hash_of(std::span<const char>(code));
+  }();
+  return version;
+}
+
+/// Of all that the code depends on.
+std::string digest_of(const Layer& layer, const std::string& arch) {
+  const auto& [shape, tiling, weights, bias, functions] = layer;
+  std::string text = fmt::format("{} {} {}\n", code_version(), compiler_version(), arch);
+  for (const Index number :
+       {shape.channels,  shape.filters,   shape.in[0],     shape.in[1],          shape.out[0],      shape.out[1],
+        shape.kernel[0], shape.kernel[1], shape.stride[0], shape.stride[1],      shape.dilation[0], shape.dilation[1],
+        shape.pad[0],    shape.pad[1],    tiling.steps[0], tiling.steps[1],      tiling.tile[0],    tiling.tile[1],
+        tiling.channels, tiling.stages,   tiling.kernels,  Index{tiling.streams}})
+    text += fmt::format("{} ", number);
+  for (const Function& function : functions)
+    text += fmt::format("{} {} {}, ", static_cast<int>(function.kind), function.a, function.b);
+  text += hash_of(weights.offsets.span()) + hash_of(weights.indices.span()) + hash_of(weights.values.span());
+  text += fmt::format(" {} ", weights.value) + hash_of(std::span<const float>(bias));
+  return hash_of(std::span<const char>(text));
+}
+
+/// A layer's code, and its kernels once they are loaded; shared by the programs of a process for all batches.
+struct SharedLayer {
+  LayerCode code;
+  std::mutex mutex{};
+  std::unique_ptr<LoadedLayer> loaded{};
+  explicit SharedLayer(LayerCode::Source source) : code(std::move(source)) {}
+};
+
+std::shared_ptr<SharedLayer> shared_layer(const Layer& layer) {
+  static std::mutex mutex;
+  static std::map<std::string, std::weak_ptr<SharedLayer>> layers;
+  const cudaDeviceProp& device = properties();
+  const std::string arch = fmt::format("sm_{}{}", device.major, device.minor);
+  const std::string digest = digest_of(layer, arch);
+  int ordinal = 0;
+  check(cudaGetDevice(&ordinal));
+  const std::lock_guard lock(mutex);
+  std::weak_ptr<SharedLayer>& known = layers[fmt::format("{} {}", digest, ordinal)];
+  if (auto shared = known.lock()) return shared;
+  const auto filters =
+      std::make_shared<const std::vector<std::vector<Index>>>(filters_by_kernel(layer.tiling, layer.weights));
+  const auto shared = std::make_shared<SharedLayer>(LayerCode::Source{
+      .digest = digest, .arch = arch, .kernels = filters->size(), .text = [layer, filters](std::size_t kernel) {
+        return generated_code(layer.generated(), (*filters)[kernel]);
+      }});
+  known = shared;
+  return shared;
+}
+
+/// Runs generated code once that is compiled and has given conv_direct's results, and conv_direct otherwise.
+class BoundGenerated final : public program::Bound {
+ public:
+  BoundGenerated(Layer layer, std::unique_ptr<program::Bound> direct, std::vector<std::size_t> input_bytes,
+                 std::size_t output_bytes, std::size_t own_inputs, std::string name, double compile_seconds)
+      : layer_(std::move(layer)),
+        direct_(std::move(direct)),
+        input_bytes_(std::move(input_bytes)),
+        output_bytes_(output_bytes),
+        own_inputs_(own_inputs),
+        name_(std::move(name)),
+        deadline_(std::chrono::steady_clock::now() + std::chrono::duration_cast<std::chrono::steady_clock::duration>(
+                                                         std::chrono::duration<double>(compile_seconds))),
+        shared_(shared_layer(layer_)) {}
+
+  void place(const Operands& operands) override {
+    operands_ = operands;
+    direct_->place(operands);
+    if (launch_) make_launch();
+  }
+
+  std::string prepare() override {
+    try {
+      const std::lock_guard lock(shared_->mutex);
+      const auto& code = shared_->code.get(deadline_);
+      if (!shared_->loaded) shared_->loaded = std::make_unique<LoadedLayer>(code, layer_.tiling.shared_bytes());
+      make_launch();
+      test();
+    } catch (const DeviceError& error) {
+      launch_.reset();
+      return fmt::format("{} is computed by conv_direct: {}", name_, error.what());
+    }
+    const LayerCode& code = shared_->code;
+    std::string text = fmt::format("{}: {} bytes of generated code", name_, code.bytes());
+    text += code.from_cache() ? std::string(" from the cache directory")
+                              : fmt::format(", compiled in {:.2f} s of processor time", code.compile_seconds());
+    if (!code.remark().empty()) text += "; " + code.remark();
+    return text;
+  }
+
+  void run() override {
+    if (launch_)
+      launch_->run(cudaStreamPerThread);
+    else
+      direct_->run();
+  }
+
+ private:
+  void make_launch() {
+    std::vector<const float*> others;
+    for (std::size_t i = own_inputs_; i < operands_.inputs.size(); ++i) others.push_back(operands_.floats(i));
+    launch_ = std::make_unique<LayerLaunch>(*shared_->loaded, layer_.shape, layer_.tiling, operands_.floats(0), others,
+                                            operands_.results(), limits().multiprocessors);
+  }
+
+  /// Compares the two on random numbers, bit by bit, in the memory of the operands, which hold nothing yet.
+  void test() {
+    constexpr int kNotNumbers = 0xff;
+    for (std::size_t i = 0; i < input_bytes_.size(); ++i)
+      fill_randomly(const_cast<float*>(operands_.floats(i)), input_bytes_[i] / sizeof(float),
+                    static_cast<std::uint32_t>(i + 1), cudaStreamPerThread);
+    const auto hash = [&] {
+      return hash_of_bits(operands_.results(), output_bytes_ / sizeof(float), cudaStreamPerThread);
+    };
+    direct_->run();
+    const std::uint64_t expected = hash();
+    check(cudaMemsetAsync(operands_.output, kNotNumbers, output_bytes_, cudaStreamPerThread));
+    launch_->run(cudaStreamPerThread);
+    if (hash() != expected) throw DeviceError("its generated code failed the test against conv_direct");
+  }
+
+  Layer layer_;
+  std::unique_ptr<program::Bound> direct_;
+  std::vector<std::size_t> input_bytes_;
+  std::size_t output_bytes_;
+  std::size_t own_inputs_;
+  std::string name_;
+  std::chrono::steady_clock::time_point deadline_;
+  std::shared_ptr<SharedLayer> shared_;
+  std::unique_ptr<LayerLaunch> launch_;
+  Operands operands_;
+};
+
+class GeneratedKernel final : public program::Kernel {
+ public:
+  std::string_view name() const override { return "conv_generated"; }
+
+  std::vector<Offer> offers(const Request& request) const override {
+    const auto* const convolution = std::get_if<Convolution>(&request.node().operation);
+    if (convolution == nullptr || convolution->groups != 1 || !has_images(request, 0) || request.compile_seconds <= 0)
+      return {};
+    Request asked = request;
+    std::optional<std::vector<Function>> functions = fused_functions(request);
+    const bool fused = functions && can_be_generated(*functions);
+    if (!fused) {
+      functions.emplace();
+      asked.step.fused.clear();
+      asked.inputs.resize(request.own_inputs());
+    }
+    std::vector<Offer> direct = weighted_kernel().offers(asked);
+    if (direct.empty() || properties().major < kFirstCapability) return {};
+    std::vector<Offer> offers = generated_offers(asked, *convolution, *functions, direct.front());
+    for (Offer& offer : offers) offer.fused = fused;
+    return offers;
+  }
+
+ private:
+  static std::vector<Offer> generated_offers(const Request& request, const Convolution& convolution,
+                                             const std::vector<Function>& functions, const Offer& direct) {
+    const DirectShape shape = flattened(direct_shape(
+        {image_extents(request.inputs[0].shape), image_extents(request.output_shape()), 1, convolution.window}));
+    DirectShape whole = shape;
+    whole.blocks = static_cast<Index>((request.kernels_for + program::kImagesTogether - 1) / program::kImagesTogether);
+    const CsrMatrix& weights = convolution.weights.csr();
+    const std::vector<GeneratedTiling> tilings = generated_tilings(whole, weights, limits());
+    if (tilings.empty()) return {};
+    const GeneratedTiling& tiling = tilings.front();
+    const double share = static_cast<double>(shape.blocks) / whole.blocks;
+    Offer offer = direct;
+    offer.seconds = tiling.seconds * share;
+    offer.detail = fmt::format("generated: tiles of {} x {} pixels, {} kernels, {} channels at a time", tiling.tile[0],
+                               tiling.tile[1], tiling.kernels, tiling.channels);
+    std::vector<std::size_t> input_bytes;
+    for (const program::Input& input : request.inputs) input_bytes.push_back(bytes_of(program::kImages32, input.shape));
+    offer.bind = [layer = Layer{shape, tiling, weights, convolution.bias, functions}, bind = direct.bind, input_bytes,
+                  output_bytes = bytes_of(program::kImages32, request.output_shape()), own = request.own_inputs(),
+                  name = node_text(request.model, request.step.node), seconds = request.compile_seconds] {
+      return std::make_unique<BoundGenerated>(layer, bind(), input_bytes, output_bytes, own, name, seconds);
+    };
+    return {std::move(offer)};
+  }
+};
+
+const GeneratedKernel& generated_kernel() {
+  static const GeneratedKernel kernel;
+  return kernel;
+}
+
+}  // namespace
+
+}  // namespace cuda
+
+program::FamilyKernels kernels_conv_generated(Precision /*precision*/) {
+  if (const std::string why_not = cuda::why_no_compiler(); !why_not.empty()) return {.why_not = why_not};
+  return {.kernels = {&cuda::generated_kernel()}};
+}
+
+}  // namespace spdnn

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <memory>
+#include <vector>
+
+#include "engines/cuda/conv_generated/generated.hpp"
+#include "engines/cuda/conv_generated/layer_code.hpp"
+#include "engines/cuda/runtime/handle.hpp"
+
+namespace spdnn::cuda {
+
+/// A layer's kernels, loaded on the current device.
+class LoadedLayer {
+ public:
+  LoadedLayer(const std::vector<std::vector<std::byte>>& code, std::size_t shared_bytes);
+
+  const std::vector<cudaKernel_t>& kernels() const { return kernels_; }
+
+ private:
+  std::vector<Handle<cudaLibrary_t, cudaLibraryUnload>> libraries_;
+  std::vector<cudaKernel_t> kernels_;
+};
+
+/// All kernels of a layer side by side, with their arguments: a graph, as more streams would wait for one another.
+class LayerLaunch {
+ public:
+  /// `others`: the operands of additions. All are in images32.
+  LayerLaunch(const LoadedLayer& layer, const DirectShape& shape, const GeneratedTiling& tiling, const float* x,
+              const std::vector<const float*>& others, float* y, Index multiprocessors);
+
+  void run(cudaStream_t stream) const { check(cudaGraphLaunch(graph_, stream)); }
+
+ private:
+  GraphExec graph_;
+};
+
+}  // namespace spdnn::cuda

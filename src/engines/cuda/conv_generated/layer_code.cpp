@@ -1,0 +1,204 @@
+#include "engines/cuda/conv_generated/layer_code.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <condition_variable>
+#include <cstring>
+#include <deque>
+#include <filesystem>
+#include <fstream>
+#include <mutex>
+#include <span>
+#include <stop_token>
+#include <system_error>
+#include <thread>
+
+#include "core/system/cache_directory.hpp"
+#include "core/system/stopwatch.hpp"
+#include "core/threads/parallel.hpp"
+#include "engines/cuda/conv_generated/compiler.hpp"
+#include "spdnn/error.hpp"
+
+namespace spdnn::cuda {
+
+namespace {
+
+/// Threads that compile, as many as the process may use. They end when the process does, after what they have begun.
+class Compilers {
+ public:
+  static Compilers& all() {
+    static Compilers compilers;
+    return compilers;
+  }
+
+  std::future<void> add(std::function<void()> work) {
+    std::packaged_task<void()> task(std::move(work));
+    std::future<void> done = task.get_future();
+    const std::lock_guard lock(mutex_);
+    tasks_.push_back(std::move(task));
+    if (threads_.size() < static_cast<std::size_t>(host_threads()))
+      threads_.emplace_back([this](const std::stop_token& stop) { work_until(stop); });
+    added_.notify_one();
+    return done;
+  }
+
+ private:
+  void work_until(const std::stop_token& stop) {
+    while (true) {
+      std::unique_lock lock(mutex_);
+      if (!added_.wait(lock, stop, [this] { return !tasks_.empty(); }) || stop.stop_requested()) return;
+      std::packaged_task<void()> task = std::move(tasks_.front());
+      tasks_.pop_front();
+      lock.unlock();
+      task();
+    }
+  }
+
+  std::mutex mutex_;
+  std::condition_variable_any added_;
+  std::deque<std::packaged_task<void()>> tasks_;
+  std::vector<std::jthread> threads_;  ///< the last member, so that all have ended before the others are destroyed
+};
+
+// The cache directory's file of a layer: the magic, the sizes of all kernels' code (64 bits each, after their number),
+// the code, and a hash of all before it.
+constexpr char kMagic[] = "spdnn-generated-code-1";
+
+std::filesystem::path cache_file(const std::string& digest) {
+  const std::filesystem::path directory = cache_directory();
+  return directory.empty() ? directory : directory / "conv_generated" / (digest + ".cubins");
+}
+
+std::uint64_t hash_of(std::span<const std::byte> bytes) { return XXH3_64bits(bytes.data(), bytes.size()); }
+
+void append(std::vector<std::byte>& to, const void* data, std::size_t size) {
+  const auto* const bytes = static_cast<const std::byte*>(data);
+  to.insert(to.end(), bytes, bytes + size);
+}
+
+std::vector<std::byte> packed(const std::vector<std::vector<std::byte>>& code) {
+  std::vector<std::byte> file;
+  append(file, kMagic, sizeof(kMagic));
+  const std::uint64_t count = code.size();
+  append(file, &count, sizeof(count));
+  for (const auto& one : code) {
+    const std::uint64_t size = one.size();
+    append(file, &size, sizeof(size));
+  }
+  for (const auto& one : code) append(file, one.data(), one.size());
+  const std::uint64_t hash = hash_of(file);
+  append(file, &hash, sizeof(hash));
+  return file;
+}
+
+/// Empty if the file is not one that packed() made for so many kernels.
+std::vector<std::vector<std::byte>> unpacked(std::span<const std::byte> file, std::size_t kernels) {
+  const std::size_t head = sizeof(kMagic) + (kernels + 1) * sizeof(std::uint64_t);
+  if (file.size() < head + sizeof(std::uint64_t)) return {};
+  const auto body = file.first(file.size() - sizeof(std::uint64_t));
+  const auto number_at = [&](std::size_t place) {
+    std::uint64_t number = 0;
+    std::memcpy(&number, file.data() + place, sizeof(number));
+    return number;
+  };
+  if (number_at(body.size()) != hash_of(body) || std::memcmp(file.data(), kMagic, sizeof(kMagic)) != 0) return {};
+  if (number_at(sizeof(kMagic)) != kernels) return {};
+  std::vector<std::vector<std::byte>> code;
+  std::size_t at = head;
+  for (std::size_t i = 0; i < kernels; ++i) {
+    const std::uint64_t size = number_at(sizeof(kMagic) + (i + 1) * sizeof(std::uint64_t));
+    if (size > body.size() - at) return {};
+    code.emplace_back(body.begin() + static_cast<std::ptrdiff_t>(at),
+                      body.begin() + static_cast<std::ptrdiff_t>(at + size));
+    at += size;
+  }
+  return code;
+}
+
+}  // namespace
+
+struct LayerCode::State {
+  std::atomic<bool> abandoned{false};
+  std::mutex mutex;
+  double seconds = 0;
+  std::vector<std::vector<std::byte>> code;
+  std::vector<std::future<void>> done;
+};
+
+LayerCode::LayerCode(Source source) : source_(std::move(source)), state_(std::make_shared<State>()) {
+  read_cache();
+  if (from_cache_) return;
+  state_->code.resize(source_.kernels);
+  for (std::size_t kernel = 0; kernel < source_.kernels; ++kernel)
+    state_->done.push_back(Compilers::all().add([state = state_, text = source_.text, arch = source_.arch, kernel] {
+      if (state->abandoned) return;
+      const Stopwatch watch;
+      std::vector<std::byte> code = compiled(text(kernel), arch);
+      const std::lock_guard lock(state->mutex);
+      state->code[kernel] = std::move(code);
+      state->seconds += watch.seconds();
+    }));
+}
+
+LayerCode::~LayerCode() {
+  state_->abandoned = true;
+  for (std::future<void>& done : state_->done)
+    if (done.valid()) done.wait();
+}
+
+const std::vector<std::vector<std::byte>>& LayerCode::get(std::chrono::steady_clock::time_point deadline) {
+  if (!code_.empty()) return code_;
+  for (std::future<void>& done : state_->done)
+    if (!state_->abandoned && done.wait_until(deadline) != std::future_status::ready) state_->abandoned = true;
+  if (state_->abandoned) throw DeviceError("the compiler needs more time than it is allowed");
+  for (std::future<void>& done : state_->done) done.get();
+  code_ = std::move(state_->code);
+  write_cache();
+  return code_;
+}
+
+double LayerCode::compile_seconds() const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->seconds;
+}
+
+std::size_t LayerCode::bytes() const {
+  std::size_t sum = 0;
+  for (const auto& one : code_) sum += one.size();
+  return sum;
+}
+
+void LayerCode::read_cache() {
+  const std::filesystem::path path = cache_file(source_.digest);
+  std::ifstream file(path, std::ios::binary);
+  if (path.empty() || !file) return;
+  const std::string text((std::istreambuf_iterator<char>(file)), {});
+  code_ = unpacked(std::as_bytes(std::span(text)), source_.kernels);
+  from_cache_ = !code_.empty();
+  if (!from_cache_) remark_ = fmt::format("{} is damaged, and was made anew", path.string());
+}
+
+void LayerCode::write_cache() {
+  const std::filesystem::path path = cache_file(source_.digest);
+  if (path.empty()) return;
+  const std::filesystem::path unnamed = fmt::format("{}.{}", path.string(), ::getpid());
+  std::error_code failure;
+  std::filesystem::create_directories(path.parent_path(), failure);
+  errno = 0;
+  std::ofstream file(unnamed, std::ios::binary);
+  const std::vector<std::byte> bytes = packed(code_);
+  file.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+  file.close();
+  if (!file) failure.assign(errno, std::generic_category());
+  if (!failure) std::filesystem::rename(unnamed, path, failure);
+  if (!failure) return;
+  remark_ = fmt::format("its code is not kept in {}: {}", path.string(), failure.message());
+  std::filesystem::remove(unnamed, failure);
+}
+
+}  // namespace spdnn::cuda

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <future>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace spdnn::cuda {
+
+/// The machine code of a layer's kernels. It is compiled by threads that all layers share, or read from the cache
+/// directory, where it is kept by a digest of all that it depends on.
+class LayerCode {
+ public:
+  struct Source {
+    std::string digest;
+    std::string arch;
+    std::size_t kernels = 0;
+    std::function<std::string(std::size_t kernel)> text;  ///< called from any thread, until the LayerCode is destroyed
+  };
+
+  /// Starts compiling what the cache directory does not have.
+  explicit LayerCode(Source source);
+  /// What has not begun is not compiled.
+  ~LayerCode();
+  LayerCode(const LayerCode&) = delete;
+  LayerCode& operator=(const LayerCode&) = delete;
+
+  /// By kernel; waits until `deadline`. DeviceError that names the reason if there is none by then or the compiler
+  /// failed. What was compiled is kept in the cache directory.
+  const std::vector<std::vector<std::byte>>& get(std::chrono::steady_clock::time_point deadline);
+
+  bool from_cache() const { return from_cache_; }
+  /// Of all threads.
+  double compile_seconds() const;
+  std::size_t bytes() const;
+  /// What was wrong with the cache directory's file, or why none was written; empty if nothing was.
+  const std::string& remark() const { return remark_; }
+
+ private:
+  struct State;
+  void read_cache();
+  void write_cache();
+
+  Source source_;
+  std::shared_ptr<State> state_;  ///< outlives this object while a thread compiles
+  std::vector<std::vector<std::byte>> code_;
+  bool from_cache_ = false;
+  std::string remark_;
+};
+
+}  // namespace spdnn::cuda
