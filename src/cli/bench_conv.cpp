@@ -91,7 +91,7 @@ CommandForm bench_conv_form() {
           .groups = {group},
           .examples =
               "  spdnn bench conv --table resnet50 --sparsity 0.7,0.8,0.9,0.95 --threads 1\n"
-              "  spdnn bench conv --table vgg16 --sparsity 0.9,0.95 --device cuda --json vgg16.jsonl\n"};
+              "  spdnn bench conv --table vgg16 --sparsity 0.9 --device cuda --json vgg16.jsonl\n"};
 }
 
 int bench_conv(const Arguments& arguments) {

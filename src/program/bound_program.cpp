@@ -53,8 +53,12 @@ BoundProgram::BoundProgram(const Program& program, Constants& constants, Arenas 
   for (const Operand& output : program.outputs) outputs_.push_back({data(output.buffer), is_images(output.buffer)});
   for (const Watched& watched : program.watched)
     watched_.emplace_back(watched.node, reinterpret_cast<const float*>(in_arena(watched.beyond.buffer)));
-  for (const Ready& action : actions_)
-    if (std::string remark = action.bound->prepare(); !remark.empty()) remarks_.push_back(std::move(remark));
+  std::vector<Prepared> prepared;
+  for (const Ready& action : actions_) {
+    prepared.push_back(action.bound->prepare());
+    if (!prepared.back().remark.empty()) remarks_.push_back(prepared.back().remark);
+  }
+  if (std::string code = text(prepared); !code.empty()) remarks_.push_back(std::move(code));
 }
 
 void BoundProgram::set_input(const float* data) {

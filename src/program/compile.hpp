@@ -19,8 +19,8 @@ struct CompileOptions {
   bool epilogues = true;                 ///< nodes may be computed with the one before them
   int threads = 1;
   double compile_seconds = 0;  ///< see Request
-  Kernels kernels{};         ///< that may be offered
-  Target* target = nullptr;  ///< of those that run on a device
+  Kernels kernels{};           ///< that may be offered
+  Target* target = nullptr;    ///< of those that run on a device
   /// Replaces choose(), if given.
   std::function<Choice(const Request&)> chooser{};
 };

@@ -4,6 +4,8 @@
 
 #include <utility>
 
+#include "core/text/amounts.hpp"
+
 namespace spdnn::program {
 
 namespace {
@@ -20,6 +22,26 @@ class BoundFunction final : public Bound {
 };
 
 }  // namespace
+
+std::string text(const std::vector<Prepared>& all) {
+  std::size_t codes = 0;
+  std::size_t kept = 0;
+  Prepared sum;
+  for (const Prepared& one : all) {
+    if (one.code_bytes == 0) continue;
+    ++codes;
+    if (one.compile_seconds == 0) ++kept;
+    sum.code_bytes += one.code_bytes;
+    sum.compile_seconds += one.compile_seconds;
+  }
+  if (codes == 0) return {};
+  std::string text =
+      fmt::format("{} of generated code for {}", bytes_text(sum.code_bytes), counted(codes, "node", "nodes"));
+  if (kept < codes) text += fmt::format(", compiled in {:.1f} s of processor time", sum.compile_seconds);
+  if (kept > 0)
+    text += kept == codes ? ", from the cache directory" : fmt::format("; that of {} from the cache directory", kept);
+  return text;
+}
 
 std::unique_ptr<Bound> bound(std::function<void(const Operands&)> run) {
   return std::make_unique<BoundFunction>(std::move(run));

@@ -25,6 +25,16 @@ struct Operands {
   const float* constant(std::size_t number) const { return reinterpret_cast<const float*>(constants[number]); }
 };
 
+/// What came of preparing a kernel that consists of code for its step.
+struct Prepared {
+  std::string remark{};        ///< what went wrong, and what is done instead; empty if nothing did
+  std::size_t code_bytes = 0;  ///< generated, or read from where it was kept
+  double compile_seconds = 0;  ///< processor time; 0: the code was kept
+};
+
+/// For people, on so many kernels together; empty if none has code.
+std::string text(const std::vector<Prepared>& all);
+
 /// A kernel that is ready for one step of one program.
 class Bound {
  public:
@@ -36,8 +46,8 @@ class Bound {
   /// Sets the operands' addresses: before the first run, and again when the model's input moves.
   virtual void place(const Operands& operands) = 0;
   /// Completes what bind() may have begun on other threads: once, after all steps are bound and placed. May overwrite
-  /// the inputs and the output, which hold nothing yet. Returns a remark for people; empty if there is none.
-  virtual std::string prepare() { return {}; }
+  /// the inputs and the output, which hold nothing yet.
+  virtual Prepared prepare() { return {}; }
   /// Computes every byte of the output, with zeros in the padding of channel blocks. On OpenMP's threads, or after what
   /// was given to the device before; then it may return before that is done, unless the output is in host memory.
   virtual void run() = 0;

@@ -22,7 +22,8 @@ Trial::Trial(const Request& request, const Offer& offer, const Fill& fill, Targe
     write(memory_.back().get(), constant.bytes, constant.on_device, constant.fill);
   }
   bound_->place(at);
-  remark_ = bound_->prepare();
+  const Prepared prepared = bound_->prepare();
+  remark_ = prepared.remark.empty() ? text({prepared}) : prepared.remark;
   for (std::size_t i = 0; i < offer.inputs.size(); ++i) {
     const Layout& layout = offer.inputs[i];
     const Shape& shape = request.inputs[i].shape;

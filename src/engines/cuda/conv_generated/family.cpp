@@ -159,23 +159,22 @@ class BoundGenerated final : public program::Bound {
     if (launch_) make_launch();
   }
 
-  std::string prepare() override {
+  program::Prepared prepare() override {
+    LayerCode& code = shared_->code;
     try {
       const std::lock_guard lock(shared_->mutex);
-      const auto& code = shared_->code.get(deadline_);
-      if (!shared_->loaded) shared_->loaded = std::make_unique<LoadedLayer>(code, layer_.tiling.shared_bytes());
+      const auto& machine_code = code.get(deadline_);
+      if (!shared_->loaded) shared_->loaded = std::make_unique<LoadedLayer>(machine_code, layer_.tiling.shared_bytes());
       make_launch();
       test();
     } catch (const DeviceError& error) {
       launch_.reset();
-      return fmt::format("{} is computed by conv_direct: {}", name_, error.what());
+      cudaGetLastError();  // else the next launch would report it
+      return {.remark = fmt::format("{} is computed by conv_direct: {}", name_, error.what())};
     }
-    const LayerCode& code = shared_->code;
-    std::string text = fmt::format("{}: {} bytes of generated code", name_, code.bytes());
-    text += code.from_cache() ? std::string(" from the cache directory")
-                              : fmt::format(", compiled in {:.2f} s of processor time", code.compile_seconds());
-    if (!code.remark().empty()) text += "; " + code.remark();
-    return text;
+    return {.remark = code.remark().empty() ? "" : fmt::format("{}: {}", name_, code.remark()),
+            .code_bytes = code.bytes(),
+            .compile_seconds = code.compile_seconds()};
   }
 
   void run() override {

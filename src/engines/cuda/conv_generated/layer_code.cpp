@@ -180,7 +180,7 @@ void LayerCode::read_cache() {
   const std::string text((std::istreambuf_iterator<char>(file)), {});
   code_ = unpacked(std::as_bytes(std::span(text)), source_.kernels);
   from_cache_ = !code_.empty();
-  if (!from_cache_) remark_ = fmt::format("{} is damaged, and was made anew", path.string());
+  if (!from_cache_) remark_ = fmt::format("{} was damaged, and is made anew", path.string());
 }
 
 void LayerCode::write_cache() {

@@ -32,8 +32,7 @@ class LayerCode {
   /// failed. What was compiled is kept in the cache directory.
   const std::vector<std::vector<std::byte>>& get(std::chrono::steady_clock::time_point deadline);
 
-  bool from_cache() const { return from_cache_; }
-  /// Of all threads.
+  /// Of all threads; 0 if the code is from the cache directory.
   double compile_seconds() const;
   std::size_t bytes() const;
   /// What was wrong with the cache directory's file, or why none was written; empty if nothing was.
