@@ -68,7 +68,10 @@ class Convolver {
                .high = std::numeric_limits<float>::infinity()};
     const bool adjacent = tiling_.adjacent(item.rows);
     for (Extent block = 0; block < tiling_.blocks(); ++block) {
-      copy(item, block, input, tile);
+      if (tiling_.in_place)
+        task.tile = pixels_of(item, block, input) + item.first_column;
+      else
+        copy(item, block, input, tile);
       const Block& entries = filters_.block(item.group, item.part, block);
       task.rows = filters_.rows(entries);
       task.count = entries.rows;
@@ -88,11 +91,16 @@ class Convolver {
   }
 
  private:
+  /// The first channel of a block.
+  const float* pixels_of(const Item& item, Extent block, const float* input) const {
+    const Extent channel = item.group * shape_.channels() + block * tiling_.channels;
+    return input + (item.image * shape_.in.channels + channel) * shape_.in.pixels();
+  }
+
   void copy(const Item& item, Extent block, const float* input, float* tile) const {
     const Window& window = shape_.window;
     const Extent first = block * tiling_.channels;
-    const Extent channel = item.group * shape_.channels() + first;
-    Copy task{.from = input + (item.image * shape_.in.channels + channel) * shape_.in.pixels(),
+    Copy task{.from = pixels_of(item, block, input),
               .from_stride = shape_.in.pixels(),
               .to = tile,
               .to_stride = tiling_.channel_size(),

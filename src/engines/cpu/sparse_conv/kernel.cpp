@@ -51,8 +51,9 @@ double share_of_entries(const CsrMatrix& weights) {
 }
 
 std::string form_of(const Tiling& tiling) {
-  return fmt::format("sparse_conv, {} channels, {} parts, pitch {} of {} rows, {} planes, {} lanes", tiling.channels,
-                     tiling.parts, tiling.pitch, tiling.plane_rows(), tiling.planes(), tiling.lanes);
+  return fmt::format("sparse_conv, {} channels, {} parts, pitch {} of {} rows, {} planes, {} lanes{}", tiling.channels,
+                     tiling.parts, tiling.pitch, tiling.plane_rows(), tiling.planes(), tiling.lanes,
+                     tiling.in_place ? ", in place" : "");
 }
 
 class SparseConvKernel final : public program::Kernel {
@@ -73,8 +74,8 @@ class SparseConvKernel final : public program::Kernel {
 
     std::vector<Offer> all(1);
     Offer& offer = all.front();
-    offer.detail = fmt::format("{}, tiles of {} x {} pixels, {} channels at a time", kernels.instruction_set,
-                               tiling.rows, tiling.columns, tiling.channels);
+    offer.detail = fmt::format("{}, tiles of {} x {} pixels{}, {} channels at a time", kernels.instruction_set,
+                               tiling.rows, tiling.columns, tiling.in_place ? " in place" : "", tiling.channels);
     offer.fused = true;
     offer.inputs.assign(request.inputs.size(), program::kRows);
     offer.skips_zeros = true;

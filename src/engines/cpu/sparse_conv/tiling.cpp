@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 
 namespace spdnn::sparse_conv {
 
@@ -13,20 +14,23 @@ Extent divided(Extent a, Extent b) { return (a + b - 1) / b; }
 
 /// Bytes of the caches that a tile may take: the rest is for sums and entries.
 struct TileBytes {
-  TileBytes()
-      : in_l1(0.8 * bytes_of(_SC_LEVEL1_DCACHE_SIZE, 32768)), in_l2(0.6 * bytes_of(_SC_LEVEL2_CACHE_SIZE, 524288)) {}
   static double bytes_of(int name, double otherwise) {
     const long found = ::sysconf(name);
     return found > 0 ? static_cast<double>(found) : otherwise;
   }
-  double in_l1;
-  double in_l2;
+  double l1 = bytes_of(_SC_LEVEL1_DCACHE_SIZE, 32768);
+  double in_l1 = 0.8 * l1;
+  double in_l2 = 0.6 * bytes_of(_SC_LEVEL2_CACHE_SIZE, 524288);
 };
 
 const TileBytes& tile_bytes() {
   static const TileBytes bytes;
   return bytes;
 }
+
+/// The bytes of a line in each set: 4 KB of L1 in all processors with pages of 4 KB, and common for L2.
+constexpr Extent kWayOfL1 = 4096;
+constexpr Extent kWayOfL2 = 65536;
 
 /// A convolution of one pixel does not distinguish rows from columns.
 ConvolutionShape flattened(ConvolutionShape shape) {
@@ -78,6 +82,24 @@ Extent shared_padding(const Tiling& tiling) {
   return std::max<Extent>(std::min(left, right), 0);
 }
 
+/// Whether a tile's rows are registers of the image, whole ones, so that nothing behind it is read.
+bool readable_in_place(const Tiling& tiling) {
+  const ImageExtents& in = tiling.shape.in;
+  const Window& window = tiling.shape.window;
+  const bool of_one_pixel = window.kernel[0] == 1 && window.kernel[1] == 1 && in.height == 1 && tiling.rows == 1 &&
+                            window.stride[1] == 1 && in.width == tiling.shape.out.width && window.pad_begin[1] == 0;
+  return of_one_pixel && in.width % tiling.lanes == 0 && tiling.columns % tiling.lanes == 0;
+}
+
+/// The share of a cache that a tile may take: rows in place lie as far apart as planes do, so that those of powers of
+/// two share a few of its sets. `way`: bytes of the cache's sets, one line of each.
+double share_of_sets(const Tiling& tiling, Extent way) {
+  if (!tiling.in_place) return 1;
+  constexpr Extent kNumber = sizeof(float);
+  const Extent places = way / std::gcd(way, kNumber * tiling.shape.in.pixels());
+  return std::min(1.0, static_cast<double>(places * kNumber * tiling.columns) / static_cast<double>(way));
+}
+
 // What a tile costs, in cycles of one thread. Two registers are read per cycle, and multiplied and added; one that
 // crosses a bound of 64 bytes is read twice.
 
@@ -91,10 +113,12 @@ double reads_of(const Tiling& tiling) {
     off_bounds = static_cast<double>(shifted) / static_cast<double>(tiling.across.shift.size());
   }
   const double reads = 1 + off_bounds * lanes / 16;
-  // From L2 comes a register of AVX2 in a cycle, from beyond half of one.
-  const double bytes = 4 * static_cast<double>(tiling.tile_size());
-  if (bytes <= tile_bytes().in_l1) return reads;
-  return std::max(reads, (bytes <= tile_bytes().in_l2 ? 1 : 1.5) * (tiling.lanes == 4 ? 1.2 : 2));
+  // From L2 comes a register of AVX2 in a cycle, in place in somewhat more, from beyond half of one.
+  const double bytes = 4 * static_cast<double>(tiling.channels * tiling.planes() * tiling.plane_size());
+  const double in_l1 = tiling.in_place ? tile_bytes().l1 * share_of_sets(tiling, kWayOfL1) : tile_bytes().in_l1;
+  if (bytes <= in_l1) return reads;
+  const bool in_l2 = bytes <= tile_bytes().in_l2 * share_of_sets(tiling, kWayOfL2);
+  return std::max(reads, (in_l2 ? (tiling.in_place ? 1.3 : 1) : 1.5) * (tiling.lanes == 4 ? 1.2 : 2));
 }
 
 /// What a row takes beside that if its pixels do not lie side by side: there are instructions for a stride of 2.
@@ -116,8 +140,10 @@ double cycles_of(const Tiling& tiling, Offset entries, int threads) {
   const double filters = number(divided(shape.filters(), tiling.parts));
   const double vectors = number(tiling.vectors(tiling.rows, tiling.columns));
   const double pieces = number(divided(tiling.plane_columns(), tiling.lanes));
-  const double copy =
-      number(shape.channels() * tiling.planes() * tiling.plane_rows()) * (8 + 1.5 * pieces + strided_cycles(tiling));
+  // In place, pixels come from L2 or L3 when they are first read.
+  const double copy = tiling.in_place ? number(shape.channels()) * (2 + 0.9 * pieces)
+                                      : number(shape.channels() * tiling.planes() * tiling.plane_rows()) *
+                                            (8 + 1.5 * pieces + strided_cycles(tiling));
   const double entry = std::max((vectors * reads_of(tiling) + 1.5) / 2, 2.0);
   const double entries_of_item = static_cast<double>(entries) / number(shape.groups * tiling.parts);
   const double sums = filters * number(tiling.blocks()) * (12 + 1.5 * vectors);
@@ -177,8 +203,11 @@ class Search {
     for (const Extent blocks : {most_blocks, (most_blocks + 1) / 2, Extent{1}}) {
       tiling.channels = divided(channels, blocks);
       for (tiling.parts = 1; tiling.parts <= std::min<Extent>(threads_, tiling.shape.filters()); ++tiling.parts) {
-        tiling.cycles = cycles_of(tiling, entries_, threads_);
-        if (tiling.cycles < best_.cycles) best_ = tiling;
+        for (const bool in_place : {false, true}) {
+          tiling.in_place = in_place && readable_in_place(tiling);
+          tiling.cycles = cycles_of(tiling, entries_, threads_);
+          if (tiling.cycles < best_.cycles) best_ = tiling;
+        }
       }
     }
   }

@@ -22,13 +22,14 @@ struct Tiling {
   ConvolutionShape shape;  ///< a pointwise convolution is one of images of one row
   Taps down;
   Taps across;
-  Extent rows = 1;      ///< of the output in a tile
-  Extent columns = 1;   ///< likewise
-  Extent pitch = 1;     ///< numbers from row to row of a tile
-  Extent channels = 1;  ///< of a block, which are in a tile at a time
-  Extent parts = 1;     ///< ranges of a group's filters
-  Extent lanes = 1;     ///< of a register
-  double cycles = 0;    ///< predicted, of the thread that takes longest
+  Extent rows = 1;        ///< of the output in a tile
+  Extent columns = 1;     ///< likewise
+  Extent pitch = 1;       ///< numbers from row to row of a tile
+  Extent channels = 1;    ///< of a block, which are in a tile at a time
+  Extent parts = 1;       ///< ranges of a group's filters
+  Extent lanes = 1;       ///< of a register
+  bool in_place = false;  ///< the image's pixels are read where they are, and there is no tile of the input
+  double cycles = 0;      ///< predicted, of the thread that takes longest
 
   Extent row_tiles() const { return (shape.out.height + rows - 1) / rows; }
   Extent column_tiles() const { return (shape.out.width + columns - 1) / columns; }
@@ -46,9 +47,9 @@ struct Tiling {
   Extent plane_columns() const { return std::max(columns + across.most_shift, pitch); }
   Extent plane_size() const { return plane_rows() * pitch; }
   Extent planes() const { return static_cast<Extent>(down.first.size() * across.first.size()); }
-  Extent channel_size() const { return planes() * plane_size(); }
+  Extent channel_size() const { return in_place ? shape.in.pixels() : planes() * plane_size(); }
   /// Numbers of a tile of the input, those that the last registers read beyond it included.
-  Extent tile_size() const { return channels * channel_size() + plane_columns() + lanes; }
+  Extent tile_size() const { return channels * planes() * plane_size() + plane_columns() + lanes; }
   /// Where the first pixel of a tile finds its factor, in numbers from the channel's first.
   Extent place(Extent tap_row, Extent tap_column) const;
 };
