@@ -141,6 +141,8 @@ std::vector<ModelCase> operations_battery() {
         add(name, Pool{kind, {.kernel = {3, 2}, .stride = {2, 2}, .pad_begin = {1, 0}, .pad_end = {0, 1}}, up, count});
         add(name + "_5",
             Pool{kind, {.kernel = {5, 5}, .stride = {3, 3}, .pad_begin = {2, 2}, .pad_end = {2, 2}}, up, count});
+        add(name + "_quads", Pool{kind, {.kernel = {2, 2}, .stride = {2, 2}}, up, count});
+        add(name + "_quads_padded", Pool{kind, {.kernel = {2, 2}, .stride = {2, 2}, .pad_end = {1, 1}}, up, count});
         add(name + "_sequence", Pool{kind, {.kernel = {1, 3}, .stride = {1, 2}}, up, count}, {kBatchExtent, 3, 14});
       }
   add("pool_dilated", Pool{Pool::Kind::max, {.kernel = {2, 3}, .dilation = {3, 2}, .pad_end = {1, 0}}});

@@ -48,7 +48,7 @@ class SparseLinearKernel final : public program::Kernel {
     offer.scratch = std::max<std::size_t>(sparse_linear_scratch(weights, rows) * sizeof(float), 1);
     // The rule says where both are equally fast.
     const double dense = static_cast<double>(rows) * weights.rows * weights.cols;
-    const double part = weights_density(weights) / sparse_linear_densest(rows_chosen_for);
+    const double part = weights_density(weights) / sparse_linear_densest(weights, rows_chosen_for);
     offer.seconds = program::arithmetic_seconds(dense * part, program::kDenseEfficiency, request.threads);
     const program::Epilogue epilogue = offer.fused ? program::Epilogue(request) : program::Epilogue();
     offer.bind = [linear, rows, epilogue] {

@@ -16,6 +16,8 @@ constexpr std::size_t kInFlight = 4;  ///< accumulators, so that no addition wai
 constexpr Offset kLeast = 1U << 16U;  ///< weights
 constexpr double kDensest = 0.15;     ///< for kLanes rows and more
 constexpr double kDensestAtFew = 0.05;
+constexpr Offset kLarge = 1U << 19U;  ///< weights; with zeros, they come from beyond L2
+constexpr double kDensestAtOneIfLarge = 0.11;
 
 Offset weights_of(const CsrMatrix& matrix) { return Offset{matrix.rows} * matrix.cols; }
 
@@ -103,10 +105,13 @@ double weights_density(const CsrMatrix& weights) {
   return static_cast<double>(weights.entries()) / static_cast<double>(std::max<Offset>(weights_of(weights), 1));
 }
 
-double sparse_linear_densest(Extent rows) { return rows >= kLanes ? kDensest : kDensestAtFew; }
+double sparse_linear_densest(const CsrMatrix& weights, Extent rows) {
+  if (rows == 1 && weights_of(weights) >= kLarge) return kDensestAtOneIfLarge;
+  return rows >= kLanes ? kDensest : kDensestAtFew;
+}
 
 bool sparse_linear_pays(const CsrMatrix& weights, Extent rows) {
-  return weights_of(weights) >= kLeast && weights_density(weights) <= sparse_linear_densest(rows);
+  return weights_of(weights) >= kLeast && weights_density(weights) <= sparse_linear_densest(weights, rows);
 }
 
 std::string sparse_linear_text(const CsrMatrix& weights, Extent rows) {
@@ -115,7 +120,8 @@ std::string sparse_linear_text(const CsrMatrix& weights, Extent rows) {
                        counted(weights_of(weights), "weight", "weights"), kLeast);
   return fmt::format("{}, as {:.2f} % of the weights are not zero, and zeros are skipped up to {:.0f} % for {}",
                      sparse_linear_pays(weights, rows) ? "sparse" : "dense", 100 * weights_density(weights),
-                     100 * sparse_linear_densest(rows), counted(static_cast<std::uint64_t>(rows), "row", "rows"));
+                     100 * sparse_linear_densest(weights, rows),
+                     counted(static_cast<std::uint64_t>(rows), "row", "rows"));
 }
 
 std::size_t sparse_linear_scratch(const CsrMatrix& weights, Extent rows) {

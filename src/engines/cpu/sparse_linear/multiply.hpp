@@ -26,7 +26,8 @@
 namespace spdnn {
 
 /// Whether leaving the zeros out is faster than multiplying them for that many rows: for 16 and more, up to 15 % of the
-/// weights not zero; for fewer, up to 5 %; of 65536 weights and more, as in smaller matrices there is little to gain.
+/// weights not zero; for fewer, up to 5 %, or 11 % for one row and 524288 weights and more, which are read but once; of
+/// 65536 weights and more, as in smaller matrices there is little to gain.
 /// results/cpu-2core/sparse_linear.md has the times that the rule was made from; two threads gain less than one, and so
 /// it ends below the 20 % at which one thread still gains.
 bool sparse_linear_pays(const CsrMatrix& weights, Extent rows);
@@ -47,6 +48,6 @@ void multiply_sparse(const Linear& linear, Extent rows, const float* input, floa
 /// For predictions: the share of weights that are not zero, and the largest at which leaving the zeros out is not
 /// slower.
 double weights_density(const CsrMatrix& weights);
-double sparse_linear_densest(Extent rows);
+double sparse_linear_densest(const CsrMatrix& weights, Extent rows);
 
 }  // namespace spdnn

@@ -59,6 +59,8 @@ TEST(SparseLinear, PaysForLargeMatricesOfFewWeights) {
   EXPECT_TRUE(sparse_linear_pays(tenth, 16));
   EXPECT_FALSE(sparse_linear_pays(tenth, 15));
   EXPECT_TRUE(sparse_linear_pays(testing::random_weights(rng, 256, 256, 0.04), 1));
+  EXPECT_FALSE(sparse_linear_pays(tenth, 1));
+  EXPECT_TRUE(sparse_linear_pays(testing::random_weights(rng, 512, 1024, 0.1), 1));
   EXPECT_FALSE(sparse_linear_pays(testing::random_weights(rng, 256, 256, 0.3), 256));
   EXPECT_FALSE(sparse_linear_pays(testing::random_weights(rng, 256, 255, 0.01), 256));
   EXPECT_EQ(sparse_linear_text(tenth, 16).find("sparse, as "), 0U);
