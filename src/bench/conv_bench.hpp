@@ -46,7 +46,7 @@ struct TimedKernel {
 struct ConvPeer {
   const ConvRival* rival = nullptr;
   TimedKernel timed{};
-  Spread ratio{};  ///< over the turns: our median / its median
+  Spread ratio{};  ///< over the turns: our shortest run / its shortest
 };
 
 struct ConvTiming {

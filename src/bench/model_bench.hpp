@@ -30,7 +30,7 @@ struct PeerTiming {
   bool written = false;  ///< it had the ONNX file that `convert` writes of the model, not the file itself
   TimedRuns times;
   std::size_t turns = 0;
-  Spread ratio{};         ///< over the turns: our median / its median
+  Spread ratio{};         ///< over the turns: our shortest run / its shortest
   OutputCheck outputs{};  ///< ours compared with its, of the output that is farthest from its tolerance
 
   bool agrees() const { return outputs.largest_excess <= 1; }

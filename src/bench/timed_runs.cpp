@@ -33,11 +33,6 @@ Index runs_of_turn(const std::vector<double>& run_seconds, const RunLimits& limi
   return limits.runs ? std::clamp<Index>(*limits.runs / kLeastTurns, 1, runs) : runs;
 }
 
-double turn_median(std::vector<double> seconds) {
-  std::sort(seconds.begin(), seconds.end());
-  return TimedRuns{std::move(seconds)}.median();
-}
-
 Spread spread_of(std::vector<double> ratios) {
   std::sort(ratios.begin(), ratios.end());
   return {ratios.front(), TimedRuns{ratios}.median(), ratios.back()};
@@ -78,14 +73,14 @@ InTurns time_in_turns(const std::vector<Side>& sides, const RunLimits& limits) {
   Index done = 0;
   do {
     const Index runs = limits.runs ? std::min(of_turn, *limits.runs - done) : of_turn;
-    std::vector<double> medians(sides.size());
+    std::vector<double> shortest(sides.size());
     for (std::size_t i = 0; i < sides.size(); ++i) {
       const std::size_t side = found.turns % 2 == 0 ? i : sides.size() - 1 - i;
       const std::vector<double> seconds = sides[side](runs);
-      medians[side] = turn_median(seconds);
+      shortest[side] = *std::min_element(seconds.begin(), seconds.end());
       found.sides[side].seconds.insert(found.sides[side].seconds.end(), seconds.begin(), seconds.end());
     }
-    if (sides.size() == 2) ratios.push_back(medians[0] / medians[1]);
+    if (sides.size() == 2) ratios.push_back(shortest[0] / shortest[1]);
     done += runs;
     ++found.turns;
   } while (limits.runs ? done < *limits.runs : since(begin) < limits.seconds * static_cast<double>(sides.size()));

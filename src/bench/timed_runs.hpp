@@ -37,7 +37,9 @@ using Side = std::function<std::vector<double>(Index runs)>;
 struct InTurns {
   std::vector<TimedRuns> sides;
   std::size_t turns = 0;
-  std::optional<Spread> ratio{};  ///< over the turns: median of the first side / median of the second
+  /// Over the turns: shortest run of the first side / shortest of the second. Where others use the processors, long
+  /// runs are interrupted more often than short ones, so that medians would favour the faster side.
+  std::optional<Spread> ratio{};
 };
 
 /// Times one side, a run at a time, or two in turns of equally many runs, about a tenth of a second long. Who begins

@@ -53,6 +53,18 @@ TEST(ModelBench, TurnsHaveEquallyManyRunsAndChangeWhoBegins) {
   EXPECT_FALSE(alone.ratio);
 }
 
+/// On a busy machine, the longer a run, the more likely it is interrupted.
+TEST(ModelBench, InterruptedRunsDoNotChangeTheRatio) {
+  const Side undisturbed = [](Index runs) { return std::vector<double>(runs, 0.003); };
+  const Side interrupted = [](Index runs) {
+    std::vector<double> seconds(runs, 0.02);
+    seconds.back() = 0.002;
+    return seconds;
+  };
+  const InTurns found = time_in_turns({undisturbed, interrupted}, {.warm_up = 0, .runs = 40});
+  EXPECT_EQ(found.ratio.value().median, 1.5);
+}
+
 TEST(ModelBench, SharesOfLayersAreOfTheirSum) {
   ModelTiming timing = timing_of({1});
   EXPECT_EQ(layers_text(timing), "");
