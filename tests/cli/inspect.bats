@@ -204,7 +204,7 @@ model_of() {
     [ "$status" -eq "$2" ]
     # How much memory is left changes from one moment to the next.
     refused=${output#spdnn: "$4"}
-    memory='s/the [0-9.]+ [kMGT]?B (that|available)//'
+    memory='s/[0-9.]+ [kMGT]?B (that|are available)//'
     [ "$(sed -E "$memory" <<<"$refused")" = "$(sed -E "$memory" <<<"$why")" ]
   }
   "$SPDNN" generate tensors --shape 4,3 --out four.npy >/dev/null
@@ -212,7 +212,7 @@ model_of() {
   would_refuse turned 3 'the output "t" is 3 x 4 for images of 4 x 3, expected as many of them on axis 0' 'turned/m.safetensors: '
   model_of joined '["N", 3]' '{"op": "reshape", "name": "r", "inputs": ["input"], "shape": ["N", 3, 1]},
     {"op": "pad", "name": "p", "inputs": ["r"], "begin": [0, 0, 0], "end": [0, 1000000000, 1000000]}'
-  would_refuse joined 4 '--host-memory: conv_* needs more memory for 1 image at a time than the * available'
+  would_refuse joined 4 '--host-memory: conv_* needs *B for 1 image at a time; *B are available'
   # infer takes a fixed batch, too.
   model_of fixed '[4, 3]' '{"op": "relu", "name": "r", "inputs": ["input"]}'
   "$SPDNN" inspect fixed/m.safetensors --json inspected.json | grep -q '^would run .* for 4 images at a time: '

@@ -101,7 +101,7 @@ ModelBatch find_model_batch(const EngineSettings& settings, const ModelVariant& 
   if (const Index fitting = may_shrink ? largest_batch(wanted, images, budget, bytes) : 0; fitting > 0)
     return {fitting};
   const Index least = may_shrink ? 1 : wanted;
-  return {least, fmt::format("{} needs more memory for {} at a time than the {} available", variant.name,
+  return {least, fmt::format("{} needs {} for {} at a time; {} are available", variant.name, bytes_text(bytes(least)),
                              counted(least, "image", "images"), bytes_text(budget))};
 }
 
