@@ -43,6 +43,7 @@ CommandForm convert_form() {
       ("plan-device", takes("auto|cpu|cuda"), "device that finds twins for --plan; auto is cpu")             //
       ("program", takes("VARIANT|auto"),
        "store with a packed model the program that infer would run on this machine, for --batch and --threads")  //
+      ("tune", "choose the kernels of --program by times measured on this machine instead of predicted ones")    //
       ("batch", takes("N"),
        "images at a time that --program is for; default: as many as infer would take, at most 64")       //
       ("threads", takes("T"), "threads that --program is for; default: as many as the process may use")  //
@@ -134,9 +135,9 @@ void convert_model(const Path& in, const Path& out, const po::variables_map& val
     if (*variant != "auto") settings.variant = *variant;
     settings.batch = count_of(values, "batch").value_or(0);
     if (const auto threads = text_of(values, "threads")) settings.threads = parse_threads(*threads);
-    model.program = compiled_program(as_packed(model), settings);
+    model.program = compiled_program(as_packed(model), settings, values.count("tune") != 0);
   } else {
-    refuse(values, {"batch", "threads"}, "a model that is stored without --program");
+    refuse(values, {"batch", "threads", "tune"}, "a model that is stored without --program");
   }
   const auto weights = text_of(values, "weights");
   if (weights && out.extension() != ".onnx") throw UsageError("--weights: only .onnx has forms to choose from");
@@ -202,7 +203,7 @@ int convert(const Arguments& arguments) {
     convert_model(in, out, values);
     return 0;
   }
-  refuse(values, {"shape", "program", "batch", "threads", "weights"}, "networks and images");
+  refuse(values, {"shape", "program", "tune", "batch", "threads", "weights"}, "networks and images");
   if (kind == Kind::network)
     convert_network(in, out, values);
   else

@@ -8,11 +8,15 @@
 
 #include "core/text/amounts.hpp"
 #include "core/threads/parallel.hpp"
+#include "engines/cpu/lanes/runnable.hpp"
 #include "engines/kernel_families.hpp"
+#include "engines/tuned_program.hpp"
 #include "engines/variant_lines.hpp"
 #include "model/graph/node_text.hpp"
+#include "program/calibration.hpp"
 #include "program/engine.hpp"
 #include "program/host_fallback.hpp"
+#include "spdnn/error.hpp"
 
 namespace spdnn {
 
@@ -28,7 +32,8 @@ ModelEngineOptions with_threads(ModelEngineOptions options) {
 
 struct Offered {
   program::Kernels kernels{};
-  std::string absent{};  ///< why kernels are missing that might be faster
+  program::Kernels skipping{};  ///< those of them that skip zeros
+  std::string absent{};         ///< why kernels are missing that might be faster
 };
 
 /// bf16 is oneDNN's: without it no kernel computes in bf16.
@@ -39,6 +44,8 @@ Offered offered_by(bool skip_zeros, Precision precision) {
     if (!skip_zeros && family.zeros == program::Zeros::skipped) continue;
     const auto [kernels, why_not, target] = family.kernels(precision);
     offered.kernels.insert(offered.kernels.end(), kernels.begin(), kernels.end());
+    if (family.zeros == program::Zeros::skipped)
+      offered.skipping.insert(offered.skipping.end(), kernels.begin(), kernels.end());
     if (!why_not.empty()) offered.absent = why_not;
   }
   return offered;
@@ -48,8 +55,8 @@ Support support_of_policy(const char* name, const Model& model, const ModelEngin
   const Offered offered = offered_by(skip_zeros, options.precision);
   if (options.precision == Precision::bf16 && !offered.absent.empty())
     return {.why_not = fmt::format("{}: {}", name, offered.absent)};
-  const auto made =
-      std::make_shared<const program::Program>(program::program_for(model, with_threads(options), offered.kernels));
+  const auto made = std::make_shared<const program::Program>(
+      program::program_for(model, with_threads(options), program::calibrated(offered.kernels)));
   const program::Program& program = *made;
   Support support = program::support_of(program, options);
   support.program = program::described(program, model);
@@ -60,6 +67,9 @@ Support support_of_policy(const char* name, const Model& model, const ModelEngin
   if (skip_zeros && program.zeros_skipped.empty()) support.preference = Preference::last_resort;
   if (!offered.absent.empty())
     support.remarks.push_back(fmt::format("{}: kernels without a library run, which are slower", offered.absent));
+  if (skip_zeros && !lanes::runs_avx2())
+    support.remarks.emplace_back(
+        "convolutions skip zeros in portable code, which is slower, as the processor lacks AVX2");
   add_zeros_remark(model, program.zeros_skipped, support);
   return support;
 }
@@ -67,7 +77,8 @@ Support support_of_policy(const char* name, const Model& model, const ModelEngin
 std::unique_ptr<ModelEngine> make_of_policy(std::shared_ptr<const Model> model, const ModelEngineOptions& options,
                                             bool skip_zeros) {
   if (options.threads > 0) require_threads(options.threads);
-  return program::make(std::move(model), with_threads(options), offered_by(skip_zeros, options.precision).kernels);
+  return program::make(std::move(model), with_threads(options),
+                       program::calibrated(offered_by(skip_zeros, options.precision).kernels));
 }
 
 }  // namespace
@@ -87,6 +98,16 @@ Support support_sparse(const Model& model, const ModelEngineOptions& options) {
 
 std::unique_ptr<ModelEngine> make_sparse(std::shared_ptr<const Model> model, const ModelEngineOptions& options) {
   return make_of_policy(std::move(model), options, true);
+}
+
+TunedProgram tuned_program(const ModelVariant& variant, const Model& model, const ModelEngineOptions& options) {
+  const bool skip_zeros = variant.name == "sparse";
+  if (!skip_zeros && variant.name != "conv_dense")
+    throw UsageError(fmt::format("{}: has no choice of kernels that could be measured", variant.name));
+  const Offered offered = offered_by(skip_zeros, options.precision);
+  const ModelEngineOptions with = with_threads(options);
+  const auto [program, calibration] = program::tuned_program_for(model, with, offered.kernels, offered.skipping);
+  return {program::text_to_store(program, model, with, offered.kernels), program::calibration_text(calibration)};
 }
 
 #ifdef SPDNN_WITH_CUDA

@@ -30,6 +30,25 @@ double seconds_around(const Kernels& kernels, const Request& request, const Offe
   return seconds;
 }
 
+/// The predicted time of a kernel's best offer.
+struct Considered {
+  const Kernel* kernel;
+  double seconds;
+};
+
+void consider(std::vector<Considered>& all, const Kernel& kernel, double seconds) {
+  if (all.empty() || all.back().kernel != &kernel) all.push_back({&kernel, seconds});
+  all.back().seconds = std::min(all.back().seconds, seconds);
+}
+
+std::string others_text(const std::vector<Considered>& all, const Kernel& chosen) {
+  std::string text;
+  for (const auto& [kernel, seconds] : all)
+    if (kernel != &chosen)
+      text += fmt::format("{}{} {:.1f} us", text.empty() ? "" : ", ", kernel->name(), 1e6 * seconds);
+  return text;
+}
+
 }  // namespace
 
 Wanted wanted(const Kernel& kernel, const Offer& offer) {
@@ -49,6 +68,7 @@ Choice choose(const Kernels& kernels, const Request& request, const Wanted* know
   Choice best;
   double least = std::numeric_limits<double>::infinity();
   std::vector<std::string> remarks;
+  std::vector<Considered> considered;
   std::string why_not;
   for (const Kernel* const kernel : kernels)
     for (Offer& offer : kernel->offers(request)) {
@@ -59,9 +79,9 @@ Choice choose(const Kernels& kernels, const Request& request, const Wanted* know
       }
       if (const std::string why = why_unsound(request, offer); !why.empty())
         throw std::logic_error(fmt::format("kernel {} {}", kernel->name(), why));
-      const double seconds = known != nullptr && is_wanted(*known, request, *kernel, offer)
-                                 ? -1
-                                 : offer.seconds + seconds_around(kernels, request, offer);
+      const double predicted = offer.seconds + seconds_around(kernels, request, offer);
+      consider(considered, *kernel, predicted);
+      const double seconds = known != nullptr && is_wanted(*known, request, *kernel, offer) ? -1 : predicted;
       if (seconds >= least) continue;
       least = seconds;
       best.kernel = kernel;
@@ -71,6 +91,7 @@ Choice choose(const Kernels& kernels, const Request& request, const Wanted* know
     throw UsageError(fmt::format("no kernel supports {}{}", node_text(request.model, request.step.node), why_not));
   if (!best.offer.remark.empty()) remarks.push_back(best.offer.remark);
   best.remarks = std::move(remarks);
+  best.others = others_text(considered, *best.kernel);
   return best;
 }
 

@@ -11,6 +11,7 @@ struct Choice {
   const Kernel* kernel = nullptr;
   Offer offer{};
   std::vector<std::string> remarks{};  ///< the chosen kernel and the reason, if the choice depends on the weights
+  std::string others{};                ///< other kernels that support the step, with their predicted times
 };
 
 /// The identity of an offer among the others of its step.

@@ -125,7 +125,8 @@ class Compiler {
   }
 
   Operand changed(const Operand& source, const Shape& shape, const Layout& layout) {
-    auto [kernel, offer, remarks] = choose_change(options_.kernels, {shape, source.layout, layout, options_.threads});
+    auto [kernel, offer, remarks, others] =
+        choose_change(options_.kernels, {shape, source.layout, layout, options_.threads});
     const Operand operand = new_operand(layout, shape);
     Action action{.kind = Action::Kind::change, .kernel = std::string(kernel->name()), .inputs = {source}};
     action.detail = std::move(offer.detail);
@@ -177,7 +178,7 @@ class Compiler {
       return false;
     }
     const Request request = request_for(step);
-    auto [kernel, offer, remarks] = choice_for(request);
+    auto [kernel, offer, remarks, others] = choice_for(request);
     for (const std::string& remark : remarks)
       program_.remarks.push_back(fmt::format("{} runs {}", node_text(model_, step.node), remark));
     if (offer.skips_zeros) program_.zeros_skipped.push_back(step.node);
@@ -185,6 +186,7 @@ class Compiler {
     Action action{.step = {step.node, offer.fused ? step.fused : std::vector<Index>()}};
     action.kernel = kernel->name();
     action.detail = std::move(offer.detail);
+    action.others = std::move(others);
     action.seconds = offer.seconds;
     for (std::size_t i = 0; i < offer.inputs.size(); ++i)
       action.inputs.push_back(in_layout(request.inputs[i].value, offer.inputs[i]));

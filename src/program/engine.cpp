@@ -184,6 +184,13 @@ Program program_for(const Model& model, const ModelEngineOptions& options, const
               compile_options(model, options, kernels, target));
 }
 
+Tuned tuned_program_for(const Model& model, const ModelEngineOptions& options, const Kernels& kernels,
+                        const Kernels& skipping) {
+  const Threads threads(options.threads);
+  return tuned(model, Magnitudes(model), images_at_once(model, options),
+               compile_options(model, options, kernels, nullptr), skipping);
+}
+
 std::string text_to_store(const Program& program, const Model& model, const ModelEngineOptions& options,
                           const Kernels& kernels) {
   return stored_text(

@@ -6,6 +6,7 @@
 #include "engines/model_engine.hpp"
 #include "program/program.hpp"
 #include "program/target.hpp"
+#include "program/tune.hpp"
 
 namespace spdnn::program {
 
@@ -14,6 +15,11 @@ namespace spdnn::program {
 /// The program that an engine with these options and kernels would run for a whole batch; `options` have threads.
 Program program_for(const Model& model, const ModelEngineOptions& options, const Kernels& kernels,
                     Target* target = nullptr);
+
+/// The same with kernels by measured times, see tuned(); of the host alone. `skipping`: those of `kernels` that skip
+/// zeros.
+Tuned tuned_program_for(const Model& model, const ModelEngineOptions& options, const Kernels& kernels,
+                        const Kernels& skipping);
 
 /// The text under which a program of the host that program_for() made with these is stored (program/stored.hpp).
 std::string text_to_store(const Program& program, const Model& model, const ModelEngineOptions& options,

@@ -17,6 +17,10 @@ std::string operation_text(const Action& action, const Model& model) {
   return escaped(all);
 }
 
+std::string why_text(const Action& action) {
+  return action.others.empty() ? action.detail : fmt::format("{}; others: {}", action.detail, action.others);
+}
+
 std::string layouts_text(const Action& action) {
   std::string all;
   for (const Operand& input : action.inputs) all += (all.empty() ? "" : ", ") + text(input.layout);
@@ -33,7 +37,7 @@ std::vector<ProgramStep> described(const Program& program, const Model& model) {
                      .kernel = action.kernel,
                      .layouts = layouts_text(action),
                      .operation = operation_text(action, model),
-                     .why = action.detail,
+                     .why = why_text(action),
                      .node = action.node});
   return steps;
 }

@@ -38,7 +38,8 @@ struct Action {
   Step step{};      ///< of a step: the nodes that it computes
   std::string kernel{};
   std::string detail{};
-  double seconds = 0;  ///< predicted
+  double seconds = 0;    ///< predicted
+  std::string others{};  ///< of a step: see Choice
   std::vector<Operand> inputs{};
   Operand output{};
   std::optional<std::size_t> scratch{};  ///< a buffer

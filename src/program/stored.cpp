@@ -62,6 +62,7 @@ Json json_of(const Action& action) {
           {"kernel", action.kernel},
           {"detail", action.detail},
           {"seconds", action.seconds},
+          {"others", action.others},
           {"inputs", json_of(action.inputs)},
           {"output", json_of(action.output)},
           {"scratch", json_or_null<Json>(action.scratch)},
@@ -96,21 +97,27 @@ Wanted wanted_of(const Json& action) {
 
 }  // namespace
 
-Origin origin_of(const Model& model, Extent images, const CompileOptions& options) {
+Origin machine_origin() {
   const BuildInfo& build = build_info();
+  return {
+      {"version", fmt::format("{} {}{} {}", build.version, build.commit, build.dirty ? " dirty" : "", build.headers)},
+      {"processor", processor_name() + variable("ONEDNN_MAX_CPU_ISA") + variable("DNNL_MAX_CPU_ISA")}};
+}
+
+Origin origin_of(const Model& model, Extent images, const CompileOptions& options) {
   std::string kernels;
   for (const Kernel* const kernel : options.kernels)
     kernels += fmt::format("{}{}", kernels.empty() ? "" : " ", kernel->name());
-  return {
-      {"version", fmt::format("{} {}{} {}", build.version, build.commit, build.dirty ? " dirty" : "", build.headers)},
-      {"processor", processor_name() + variable("ONEDNN_MAX_CPU_ISA") + variable("DNNL_MAX_CPU_ISA")},
-      {"model", fmt::format("{:016x}", model_digest(model))},
-      {"threads", std::to_string(options.threads)},
-      {"images", std::to_string(images)},
-      {"kernels for images", std::to_string(options.kernels_for)},
-      {"type", options.type == ElementType::bf16 ? "bf16" : "fp32"},
-      {"epilogues", options.epilogues ? "yes" : "no"},
-      {"kernels", kernels}};
+  Origin origin = machine_origin();
+  for (auto& one : Origin{{"model", fmt::format("{:016x}", model_digest(model))},
+                          {"threads", std::to_string(options.threads)},
+                          {"images", std::to_string(images)},
+                          {"kernels for images", std::to_string(options.kernels_for)},
+                          {"type", options.type == ElementType::bf16 ? "bf16" : "fp32"},
+                          {"epilogues", options.epilogues ? "yes" : "no"},
+                          {"kernels", kernels}})
+    origin.push_back(std::move(one));
+  return origin;
 }
 
 std::string stored_text(const Program& program, const Origin& origin) {
@@ -175,6 +182,12 @@ Program StoredReader::program(const Model& model, const Magnitudes& magnitudes, 
   };
   try {
     Program program = compile(model, magnitudes, images, as_stored);
+    // Kernels that are not asked, and times that may be measured ones.
+    const Json& actions = json_["program"]["actions"];
+    for (std::size_t i = 0; i < std::min(actions.size(), program.actions.size()); ++i) {
+      actions[i].at("seconds").get_to(program.actions[i].seconds);
+      actions[i].at("others").get_to(program.actions[i].others);
+    }
     if (json_of(program) != json_["program"]) throw damaged("its actions and buffers do not fit its model");
     program.remarks = json_["remarks"].get<std::vector<std::string>>();
     return program;

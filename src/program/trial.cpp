@@ -7,13 +7,31 @@
 
 namespace spdnn::program {
 
-Trial::Trial(const Request& request, const Offer& offer, const Fill& fill, Target* target) : target_(target) {
+namespace {
+
+std::vector<Shape> shapes_of(const Request& request, const Offer& offer) {
+  std::vector<Shape> shapes;
+  for (std::size_t i = 0; i < offer.inputs.size(); ++i) shapes.push_back(request.inputs[i].shape);
+  return shapes;
+}
+
+}  // namespace
+
+Trial::Trial(const Request& request, const Offer& offer, const Fill& fill, Target* target)
+    : Trial(shapes_of(request, offer), request.output_shape(), offer, fill, target) {}
+
+Trial::Trial(const Change& change, const Offer& offer, const Fill& fill, Target* target)
+    : Trial({change.shape}, change.shape, offer, fill, target) {}
+
+Trial::Trial(const std::vector<Shape>& inputs, const Shape& output, const Offer& offer, const Fill& fill,
+             Target* target)
+    : target_(target) {
   if (target_ != nullptr) target_->use();
   bound_ = offer.bind();
   Operands at;
   for (std::size_t i = 0; i < offer.inputs.size(); ++i)
-    at.inputs.push_back(new_memory(bytes_of(offer.inputs[i], request.inputs[i].shape), on_device(offer.inputs[i])));
-  output_bytes_ = bytes_of(offer.output, request.output_shape());
+    at.inputs.push_back(new_memory(bytes_of(offer.inputs[i], inputs[i]), on_device(offer.inputs[i])));
+  output_bytes_ = bytes_of(offer.output, output);
   at.output = new_memory(output_bytes_, on_device(offer.output));
   output_ = at.output;
   if (offer.scratch > 0) at.scratch = new_memory(offer.scratch, offer.scratch_on_device);
@@ -26,7 +44,7 @@ Trial::Trial(const Request& request, const Offer& offer, const Fill& fill, Targe
   remark_ = prepared.remark.empty() ? text({prepared}) : prepared.remark;
   for (std::size_t i = 0; i < offer.inputs.size(); ++i) {
     const Layout& layout = offer.inputs[i];
-    const Shape& shape = request.inputs[i].shape;
+    const Shape& shape = inputs[i];
     write(memory_[i].get(), bytes_of(layout, shape), on_device(layout),
           [&](std::byte* to) { fill(to, layout, shape); });
   }

@@ -18,6 +18,7 @@ class Trial {
   using Fill = std::function<void(std::byte* to, const Layout& layout, const Shape& shape)>;
   /// `target`: the device that the kernel runs on; null: the host. It outlives the trial.
   Trial(const Request& request, const Offer& offer, const Fill& fill, Target* target = nullptr);
+  Trial(const Change& change, const Offer& offer, const Fill& fill, Target* target = nullptr);
 
   /// The kernel's, on how it was prepared; empty if it has none.
   const std::string& remark() const { return remark_; }
@@ -27,6 +28,7 @@ class Trial {
   HostMemory<std::byte> output();
 
  private:
+  Trial(const std::vector<Shape>& inputs, const Shape& output, const Offer& offer, const Fill& fill, Target* target);
   std::byte* new_memory(std::size_t bytes, bool on_device);
   void write(std::byte* to, std::size_t bytes, bool on_device, const std::function<void(std::byte*)>& fill);
 

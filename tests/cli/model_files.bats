@@ -214,10 +214,17 @@ refused() {
   grep -q ' the program stored with the model is not used, and another compiled: its images: 64, now: 20$' q.txt
   "$SPDNN" convert p.spdnn n.spdnn
   cmp m.spdnn n.spdnn
+  XDG_CACHE_HOME=$PWD/cache "$SPDNN" convert model.safetensors t.spdnn --program conv_dense --tune --batch 4 --threads 1
+  grep -q '"schema":"spdnn-calibration-1"' cache/spdnn/calibration.json
+  XDG_CACHE_HOME=$PWD/cache "${infer[@]}" --model t.spdnn --batch 4 --threads 1 >t.txt
+  grep -q ' kernels by measured times; shortest of ' t.txt
+  grep -q ' the program stored with the model is used$' t.txt
   refused 2 '*: --program: only packed models, .spdnn, hold a program' convert model.safetensors none/m.onnx --program auto
   refused 2 '*conv_reference runs no program' convert m.spdnn none/m.spdnn --program conv_reference
   refused 2 '*--batch cannot be used with a model that is stored without --program' \
     convert m.spdnn none/m.spdnn --batch 2
+  refused 2 '*conv_reference: has no choice of kernels that could be measured' \
+    convert m.spdnn none/m.spdnn --program conv_reference --tune
   # A changed byte of the program.
   /usr/bin/python3 -c '
 data = bytearray(open("p.spdnn", "rb").read())

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "engines/model_engine.hpp"
+#include "engines/tuned_program.hpp"
 #include "spdnn/error.hpp"
 #include "support/models.hpp"
 
@@ -81,6 +82,17 @@ TEST_P(StoredPrograms, GiveTheSameBits) {
   EXPECT_EQ(support_of(variant(), read, options_for(3, 2)).program,
             support_of(variant(), some_model(), options_for(3, 2)).program);
   EXPECT_EQ(remark(some_model(), options_for(3, 2)), "none");
+}
+
+/// Also if its kernels were chosen, and have the times, of no prediction.
+TEST_P(StoredPrograms, AreUsedIfTheyAreTuned) {
+  if (variant().device != Device::cpu) return;
+  const Model read = with(tuned_program(variant(), some_model(), options_for(3, 2)).text);
+  EXPECT_EQ(remark(read, options_for(3, 2)), kUsed);
+  const std::vector<float> expected = outputs(some_model(), options_for(3, 2));
+  const std::vector<float> found = outputs(read, options_for(3, 2));
+  ASSERT_EQ(found.size(), expected.size());
+  for (std::size_t i = 0; i < found.size(); ++i) EXPECT_NEAR(found[i], expected[i], 1e-4) << i;
 }
 
 TEST_P(StoredPrograms, AreUsedOnlyWhereAllIsAsItWas) {

@@ -1,0 +1,107 @@
+#include "program/calibration.hpp"
+
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "program/stored.hpp"
+
+namespace spdnn::program {
+
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr const char* kCalibrationSchema = "spdnn-calibration-1";
+
+Json machine_json() {
+  Json machine = Json::array();
+  for (const auto& [name, text] : machine_origin()) machine.push_back({name, text});
+  return machine;
+}
+
+const Calibration& calibration_of_machine() {
+  static const Calibration calibration = [] {
+    std::ifstream file(calibration_file());
+    return parsed_calibration({std::istreambuf_iterator<char>(file), {}});
+  }();
+  return calibration;
+}
+
+class CalibratedKernel final : public Kernel {
+ public:
+  explicit CalibratedKernel(const Kernel& kernel) : kernel_(kernel) {}
+
+  std::string_view name() const override { return kernel_.name(); }
+  std::vector<Offer> offers(const Request& request) const override {
+    std::vector<Offer> offers = kernel_.offers(request);
+    for (Offer& offer : offers) correct(offer);
+    return offers;
+  }
+  Offer change(const Change& change) const override {
+    Offer offer = kernel_.change(change);
+    correct(offer);
+    return offer;
+  }
+
+ private:
+  void correct(Offer& offer) const {
+    const Calibration& calibration = calibration_of_machine();
+    const auto known = calibration.find(calibrated_name(name(), offer));
+    if (known != calibration.end()) offer.seconds *= known->second;
+  }
+
+  const Kernel& kernel_;
+};
+
+}  // namespace
+
+std::string calibrated_name(std::string_view kernel, const Offer& offer) {
+  return std::string(kernel) + " " + offer.detail.substr(0, offer.detail.find(','));
+}
+
+std::filesystem::path calibration_file() {
+  const auto folder = [](const char* variable) {
+    const char* const value = std::getenv(variable);
+    return std::filesystem::path(value == nullptr ? "" : value);
+  };
+  if (const auto cache = folder("XDG_CACHE_HOME"); !cache.empty()) return cache / "spdnn" / "calibration.json";
+  if (const auto home = folder("HOME"); !home.empty()) return home / ".cache" / "spdnn" / "calibration.json";
+  return {};
+}
+
+std::string calibration_text(const Calibration& calibration) {
+  return Json{{"schema", kCalibrationSchema}, {"made_for", machine_json()}, {"factors", calibration}}.dump() + "\n";
+}
+
+Calibration parsed_calibration(const std::string& text) {
+  const Json json = Json::parse(text, nullptr, false);
+  if (!json.is_object() || json.value("schema", Json()) != kCalibrationSchema ||
+      json.value("made_for", Json()) != machine_json())
+    return {};
+  Calibration calibration;
+  const Json factors = json.value("factors", Json::object());
+  for (const auto& [name, factor] : factors.items())
+    if (factor.is_number() && factor.get<double>() > 0) calibration[name] = factor.get<double>();
+  return calibration;
+}
+
+Kernels calibrated(const Kernels& kernels) {
+  if (calibration_of_machine().empty()) return kernels;
+  static std::mutex mutex;
+  static std::map<const Kernel*, std::unique_ptr<Kernel>> made;
+  const std::scoped_lock lock(mutex);
+  Kernels all;
+  for (const Kernel* const kernel : kernels) {
+    std::unique_ptr<Kernel>& one = made[kernel];
+    if (!one) one = std::make_unique<CalibratedKernel>(*kernel);
+    all.push_back(one.get());
+  }
+  return all;
+}
+
+}  // namespace spdnn::program

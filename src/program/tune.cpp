@@ -1,0 +1,108 @@
+#include "program/tune.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <memory>
+#include <utility>
+
+#include "core/system/stopwatch.hpp"
+#include "program/bound_program.hpp"
+#include "program/measured.hpp"
+
+namespace spdnn::program {
+
+namespace {
+
+constexpr int kTurns = 15;
+
+bool takes(const Kernels& kernels, const Request& request) {
+  return std::any_of(kernels.begin(), kernels.end(), [&](const Kernel* kernel) {
+    const std::vector<Offer> offers = kernel->offers(request);
+    return std::any_of(offers.begin(), offers.end(), [](const Offer& offer) { return offer.takes(); });
+  });
+}
+
+/// A kernel for nodes that none of some others supports.
+class OtherwiseKernel final : public Kernel {
+ public:
+  OtherwiseKernel(const Kernel& kernel, const Kernels& preferred) : kernel_(kernel), preferred_(preferred) {}
+  std::string_view name() const override { return kernel_.name(); }
+  std::vector<Offer> offers(const Request& request) const override {
+    return takes(preferred_, request) ? std::vector<Offer>() : kernel_.offers(request);
+  }
+  Offer change(const Change& change) const override { return kernel_.change(change); }
+
+ private:
+  const Kernel& kernel_;
+  const Kernels& preferred_;
+};
+
+/// A program in memory, to be timed; every number of the images is 1/2.
+class Candidate {
+ public:
+  Candidate(const Model& model, Program program)
+      : program_(std::move(program)),
+        bound_(program_, constants_, {host_memory(program_.arena.bytes), nullptr}),
+        images_(elements(with_batch(model.values[model.inputs.front()].shape, program_.images)).value(), 0.5F) {
+    bound_.set_input(images_.data());
+  }
+
+  void run() {
+    const Stopwatch watch;
+    for (std::size_t action = 0; action < bound_.actions(); ++action) bound_.run(action);
+    seconds_ = std::min(seconds_, watch.seconds());
+  }
+  /// Of the shortest run.
+  double seconds() const { return seconds_; }
+  Program take() { return std::move(program_); }
+
+ private:
+  Program program_;
+  Constants constants_;
+  BoundProgram bound_;
+  std::vector<float> images_;
+  double seconds_ = std::numeric_limits<double>::infinity();
+};
+
+}  // namespace
+
+Tuned tuned(const Model& model, const Magnitudes& magnitudes, Extent images, const CompileOptions& options,
+            const Kernels& skipping) {
+  const MeasuredKernels measured(options.kernels);
+  Kernels dense;
+  Kernels sparse;
+  for (std::size_t i = 0; i < options.kernels.size(); ++i) {
+    const bool skips = std::find(skipping.begin(), skipping.end(), options.kernels[i]) != skipping.end();
+    (skips ? sparse : dense).push_back(measured.kernels()[i]);
+  }
+  std::vector<std::unique_ptr<Kernel>> otherwise;
+  Kernels skipping_first = sparse;
+  for (const Kernel* const kernel : dense)
+    skipping_first.push_back(otherwise.emplace_back(std::make_unique<OtherwiseKernel>(*kernel, sparse)).get());
+
+  std::vector<std::unique_ptr<Candidate>> candidates;
+  for (const Kernels& kernels : {measured.kernels(), dense, skipping_first}) {
+    CompileOptions with = options;
+    with.kernels = kernels;
+    candidates.push_back(std::make_unique<Candidate>(model, compile(model, magnitudes, images, with)));
+  }
+  for (int turn = 0; turn < kTurns; ++turn)
+    for (const auto& candidate : candidates) candidate->run();
+  const auto best = std::min_element(candidates.begin(), candidates.end(),
+                                     [](const auto& a, const auto& b) { return a->seconds() < b->seconds(); });
+  const bool other = (*best)->seconds() < (1 - kWorthMeasuring) * candidates.front()->seconds();
+  const std::size_t chosen = other ? static_cast<std::size_t>(best - candidates.begin()) : 0;
+  Program program = candidates[chosen]->take();
+  program.remarks.push_back(fmt::format(
+      "kernels by measured times; shortest of {} runs: {:.4g} ms, {:.4g} without skipping zeros, {:.4g} "
+      "skipping them wherever a kernel does; the {} is stored",
+      kTurns, 1e3 * candidates[0]->seconds(), 1e3 * candidates[1]->seconds(), 1e3 * candidates[2]->seconds(),
+      chosen == 0   ? "first"
+      : chosen == 1 ? "second"
+                    : "third"));
+  return {std::move(program), measured.calibration()};
+}
+
+}  // namespace spdnn::program
