@@ -57,6 +57,10 @@ mpi_type() {
 this_job=${SLURM_ARRAY_JOB_ID:+${SLURM_ARRAY_JOB_ID}_$SLURM_ARRAY_TASK_ID}
 this_job=${this_job:-$SLURM_JOB_ID}
 log=$SPDNN_RESULTS/logs/$SLURM_JOB_NAME-$this_job.log
+# The program appends its errors to this file as well. Once a rank has failed, srun ends the step and may lose what ranks have
+# just printed.
+export SPDNN_ERROR_FILE=${log%.log}.errors
+rm -f "$SPDNN_ERROR_FILE"
 
 # fail NAME CODE WHY: writes the reason into NAME.failed, and ends the job.
 ended=''
@@ -70,7 +74,12 @@ fail() {
 }
 
 # Errors before the program runs, such as a missing module, are failures too.
-trap 'code=$?; [ "$code" -eq 0 ] || [ -n "$ended" ] || fail "$name" "$code" "exit code $code: $(tail -n 1 "$log")"' EXIT
+end_job() {
+  local code=$?
+  rm -f "$SPDNN_ERROR_FILE"
+  [ "$code" -eq 0 ] || [ -n "$ended" ] || fail "$name" "$code" "exit code $code: $(tail -n 1 "$log")"
+}
+trap end_job EXIT
 
 # requeue NAME: queues the job again, unless it was cancelled or has made no progress too many times. If squeue does not report
 # the job's state, SIGTERM decides: this script receives it only if the job was cancelled.
@@ -99,6 +108,14 @@ begin() {
 }
 log_of_start() { awk '/^jobs: .*, start [0-9]+/ { text = "" } { text = text $0 "\n" } END { printf "%s", text }' "$log"; }
 
+# reason NAME: prints the complaint about the result of this start, or else the program's first error, if there is one.
+reason() {
+  local why=''
+  if has_result "$SPDNN_RESULTS/$1"; then why=$(complaints "$SPDNN_RESULTS/$1.json" | cut -f 2-); fi
+  if [ -z "$why" ] && [ -e "$SPDNN_ERROR_FILE" ]; then why=$(head -n 1 "$SPDNN_ERROR_FILE"); fi
+  echo "$why"
+}
+
 # end_element NAME CODE: ends the job unless the step's exit code is 0. srun returns the highest code of all ranks, including
 # those that it killed after another had ended; the code of the first rank that ended counts. A run that has a checkpoint and
 # no result is requeued however it ended, except after errors of usage or data, which would recur.
@@ -110,7 +127,7 @@ end_element() {
   if [[ $first =~ ^Exited\ with\ exit\ code\ ([0-9]+) ]]; then code=${BASH_REMATCH[1]}; fi
   # Signals kill ranks without --checkpoint, and ranks that have not yet installed their handlers.
   if [ "$code" -gt 128 ] && [[ -n $stopping || $first =~ ^(Terminated|User defined signal 1) ]]; then code=5; fi
-  why=$(log_of_start | grep -a -e '^spdnn: ' -e '^verdict  *FAILED' | head -n 1 | tr -s ' ') || true
+  why=$(reason "$name")
   why="exit code $code: ${why:-${first:-$(tail -n 1 "$log")}}"
   [ "$code" -ne 5 ] || requeue "$name"
   if [[ -n $checkpoint && -e $SPDNN_RESULTS/$name.checkpoint && ! $code =~ ^[23]$ ]] && ! has_result "$SPDNN_RESULTS/$name"; then

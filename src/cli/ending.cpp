@@ -43,7 +43,7 @@ bool pipe_signal_was_default = false;
 
 [[noreturn]] void fail(ExitCode code, std::initializer_list<std::string_view> message) noexcept {
   std::fflush(stdout);
-  print_message(rank_name(), message);
+  print_error(rank_name(), message);
   end_process(code);
 }
 
@@ -52,7 +52,7 @@ bool pipe_signal_was_default = false;
     std::signal(SIGPIPE, SIG_DFL);
     std::raise(SIGPIPE);
   }
-  print_message(rank_name(), {"cannot write to stdout: ", std::strerror(reason)});
+  print_error(rank_name(), {"cannot write to stdout: ", std::strerror(reason)});
   end_process(ExitCode::data);
 }
 

@@ -38,7 +38,7 @@ int status_of_child(const sigset_t& child_ended, pid_t launcher, int failed) {
   int status = 0;
   while (::waitpid(child, &status, WNOHANG) == 0) {
     if (::getppid() != launcher) {
-      print_message({rank_name(), "the launcher has ended"});
+      print_error(rank_name(), {"the launcher has ended"});
       ::_exit(failed);
     }
     ::sigtimedwait(&child_ended, nullptr, &kLook);
@@ -51,8 +51,8 @@ int status_of_child(const sigset_t& child_ended, pid_t launcher, int failed) {
   const int signal = WTERMSIG(status);
   for (const int known : kPassedOn)
     if (signal == known) end_like(signal);
-  print_message({rank_name(), "ended by signal: ", ::strsignal(signal),
-                 signal == SIGKILL ? " (for lack of memory, or by a user)" : ""});
+  print_error(rank_name(), {"ended by signal: ", ::strsignal(signal),
+                            signal == SIGKILL ? " (for lack of memory, or by a user)" : ""});
   ask_launcher_to_end(failed);
   ::_exit(failed);
 }

@@ -156,6 +156,26 @@ ends_with() {
   [ "$requeues" -eq 0 ]
 }
 
+@test "the reason of a failure is the program's first error, or its verdict, even if srun loses its output" {
+  make_command srun <<'END'
+[ "$1" != --mpi=list ] || exit 0
+echo 'srun: error: n0: task 0: Exited with exit code 3' >&2
+while [ "$1" != --json ]; do shift; done
+if [ -e line ]; then cp line "$2"; else printf 'spdnn: rank %s\n' '0: m.onnx: truncated' '1: no answer' >>"$SPDNN_ERROR_FILE"; fi
+exit 3
+END
+  for try in 1 2; do
+    start run '' --model m.onnx
+    ends_with 3
+    [[ "$(cat "$results/run.failed")" == "exit code 3: spdnn: rank 0: m.onnx: truncated (job 7, log "* ]]
+    [ "$(ls "$results/logs")" = spdnn-infer-7.log ]
+  done
+  echo '{"schema":"spdnn-model-1","verdict":{"status":"FAILED","against":"e.npy"}}' >line
+  start run '' --model m.onnx
+  ends_with 3
+  [[ "$(cat "$results/run.failed")" == "exit code 3: its verdict is FAILED, against e.npy (job 7, log "* ]]
+}
+
 @test "a signal that comes when the result is written takes nothing from it" {
   for code in 5 143 0; do
     start run "done $code"

@@ -59,7 +59,7 @@ has_started() { [ "$(starts_of "$1")" -eq "$2" ]; }
   [ "${#lines[@]}" -eq 4 ] # with the row of the wrong one
   [[ "${lines[1]}" == "wrong "*" FAILED "* ]]
   [[ "${lines[2]}" == "failed: bad: exit code 3: spdnn: rank 0 of 2 on "*": bad.onnx: "*"(job $bad, log $results/logs/"*")" ]]
-  [[ "${lines[3]}" == "failed: wrong: exit code 1: verdict FAILED (against wrong.npy"*"(job $job, log "* ]]
+  [[ "${lines[3]}" == "failed: wrong: exit code 1: its verdict is FAILED, against wrong.npy"*"(job $job, log "* ]]
   [ "$(restarts_of "$bad") $(restarts_of "$job")" = "0 0" ]
   [ ! -e "$results/bad.json" ]
 }

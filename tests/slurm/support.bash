@@ -74,7 +74,7 @@ processes_of() {
   done
 }
 
-nothing_is_left() { [ -z "$(find "$results" -name '*.checkpoint*' -o -name '*.requeues' -o -name '*.failed')" ]; }
+nothing_is_left() { [ -z "$(find "$results" -name '*.checkpoint*' -o -name '*.requeues' -o -name '*.failed' -o -name '*.errors')" ]; }
 
 # computes JOB: whether each of its ranks does.
 computes() {

@@ -1,10 +1,12 @@
 #include "core/text/message.hpp"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdlib>
 
 namespace spdnn {
 
@@ -47,18 +49,19 @@ void escape(std::string_view text, Put put) {
   }
 }
 
-/// Collects a line so that it is printed in one piece unless it is very long; lines of programs that share a log then
+/// Collects a line so that it is written in one piece unless it is very long; lines of programs that share a log then
 /// do not mix.
 class Line {
  public:
+  explicit Line(int descriptor) : descriptor_(descriptor) {}
   void put(std::string_view piece) {
-    if (piece.size() > buffer_.size() - used_) print();
+    if (piece.size() > buffer_.size() - used_) write();
     std::copy(piece.begin(), piece.end(), buffer_.begin() + static_cast<std::ptrdiff_t>(used_));
     used_ += piece.size();
   }
-  void print() {
+  void write() {
     for (std::size_t done = 0; done < used_;) {
-      const ssize_t written = ::write(STDERR_FILENO, buffer_.data() + done, used_ - done);
+      const ssize_t written = ::write(descriptor_, buffer_.data() + done, used_ - done);
       if (written < 0 && errno == EINTR) continue;
       if (written < 0) break;
       done += static_cast<std::size_t>(written);
@@ -67,9 +70,19 @@ class Line {
   }
 
  private:
+  int descriptor_;
   std::array<char, 4096> buffer_;
   std::size_t used_ = 0;
 };
+
+void write_message(int descriptor, std::string_view who, std::initializer_list<std::string_view> parts) noexcept {
+  Line line(descriptor);
+  line.put("spdnn: ");
+  escape(who, [&](std::string_view piece) { line.put(piece); });
+  for (const std::string_view part : parts) escape(part, [&](std::string_view piece) { line.put(piece); });
+  line.put("\n");
+  line.write();
+}
 
 }  // namespace
 
@@ -82,12 +95,16 @@ std::string escaped(std::string_view text) {
 void print_message(std::initializer_list<std::string_view> parts) noexcept { print_message({}, parts); }
 
 void print_message(std::string_view who, std::initializer_list<std::string_view> parts) noexcept {
-  Line line;
-  line.put("spdnn: ");
-  escape(who, [&](std::string_view piece) { line.put(piece); });
-  for (const std::string_view part : parts) escape(part, [&](std::string_view piece) { line.put(piece); });
-  line.put("\n");
-  line.print();
+  write_message(STDERR_FILENO, who, parts);
+}
+
+void print_error(std::string_view who, std::initializer_list<std::string_view> parts) noexcept {
+  print_message(who, parts);
+  const char* const path = std::getenv("SPDNN_ERROR_FILE");
+  const int file = path == nullptr ? -1 : ::open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+  if (file < 0) return;
+  write_message(file, who, parts);
+  ::close(file);
 }
 
 }  // namespace spdnn

@@ -16,4 +16,8 @@ void print_message(std::initializer_list<std::string_view> parts) noexcept;
 /// The same with `who` before the parts.
 void print_message(std::string_view who, std::initializer_list<std::string_view> parts) noexcept;
 
+/// Prints the error that ends the program, and appends the line to the file named by the environment variable
+/// SPDNN_ERROR_FILE: a launcher that ends a job may lose what its ranks have just printed.
+void print_error(std::string_view who, std::initializer_list<std::string_view> parts) noexcept;
+
 }  // namespace spdnn

@@ -1,8 +1,13 @@
 #include "core/text/message.hpp"
 
 #include <gtest/gtest.h>
+#include <stdlib.h>
 
+#include <fstream>
+#include <iterator>
 #include <string>
+
+#include "temporary_directory.hpp"
 
 namespace spdnn {
 namespace {
@@ -39,6 +44,27 @@ TEST(Message, IsOneLineOfAnyLength) {
   ::testing::internal::CaptureStderr();
   print_message({"file\n", name, ": \x1b", "cannot read"});
   EXPECT_EQ(::testing::internal::GetCapturedStderr(), "spdnn: file\\x0a" + name + ": \\x1bcannot read\n");
+}
+
+TEST(Message, OfAnErrorIsAppendedToTheFileThatTheEnvironmentNames) {
+  const TemporaryDirectory directory;
+  const std::string path = (directory / "errors").string();
+  const auto errors = [&] {
+    std::ifstream file(path);
+    return std::string(std::istreambuf_iterator<char>(file), {});
+  };
+  ::testing::internal::CaptureStderr();
+  print_error("", {"first"});
+  ::setenv("SPDNN_ERROR_FILE", path.c_str(), 1);
+  print_error("rank 1: ", {"second"});
+  print_message({"a note"});
+  print_error("", {"third"});
+  ::setenv("SPDNN_ERROR_FILE", "/no/such/directory", 1);
+  print_error("", {"fourth"});
+  ::unsetenv("SPDNN_ERROR_FILE");
+  EXPECT_EQ(errors(), "spdnn: rank 1: second\nspdnn: third\n");
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(),
+            "spdnn: first\nspdnn: rank 1: second\nspdnn: a note\nspdnn: third\nspdnn: fourth\n");
 }
 
 }  // namespace
