@@ -51,7 +51,7 @@ std::optional<FrontFilter> filter_of(const Front& front, const CascadeLayer& fir
   return filter;
 }
 
-/// What is undecided of all layers' sums, as numbers.
+/// The width of the intervals in which sums are undecided, added over the layers, in units of activations.
 double undecided(const FrontFilter& filter) {
   double width = 0;
   for (std::size_t number = 1; number < filter.steps.size(); ++number) width += filter.steps[number].margin;
@@ -77,7 +77,7 @@ std::optional<FrontFilter> find_filter(const Front& front, const CascadeProgram&
 }
 
 bool even_image_dies(const Front& front, const FrontFilter& filter, double lit) {
-  double input = lit * front.words_per_class * filter.weight;  // of two
+  double input = lit * front.words_per_class * filter.weight;  // each of a neuron's two
   for (const FrontFilter::Step& step : filter.steps) {
     const double sum = 2 * input - step.bias;
     if (sum <= 0) return true;
