@@ -51,6 +51,11 @@ stop() {
   [ "$status" -eq 3 ]
   [[ "$output" == "spdnn: run.checkpoint: is not a checkpoint; expected one line of JSON"* ]]
   [ "$(cat saved)" = "my notes" ]
+  echo '{"schema":"spdnn-checkpoint-2"}' >run.checkpoint
+  run "$SPDNN" "${run_args[@]}"
+  rm run.checkpoint
+  [ "$status" -eq 3 ]
+  [[ "$output" == "spdnn: run.checkpoint: was written by another version of spdnn, as spdnn-checkpoint-2; expected"* ]]
 }
 
 @test "a checkpoint that cannot be written is refused before the run" {

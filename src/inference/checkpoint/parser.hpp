@@ -17,6 +17,7 @@
 namespace spdnn {
 
 inline constexpr const char* kCheckpointSchema = "spdnn-checkpoint-5";
+inline constexpr const char* kAnyCheckpointSchema = "spdnn-checkpoint-";  ///< followed by the number of a version
 
 /// The checksum of a checkpoint's line without its checksum, in hexadecimal.
 inline std::string checkpoint_checksum(nlohmann::ordered_json json) {
@@ -38,7 +39,11 @@ class CheckpointParser {
   Json parse(const std::string& text) const {
     const bool shallow = too_deep_json(text) == std::string::npos;
     Json json = shallow ? Json::parse(text, nullptr, false) : Json(Json::value_t::discarded);
-    if (json.is_discarded() || !json.is_object() || json.value("schema", Json()) != kCheckpointSchema)
+    const Json field = json.is_object() ? json.value("schema", Json()) : Json();
+    const std::string schema = field.is_string() ? field.get<std::string>() : "";
+    if (schema != kCheckpointSchema && schema.starts_with(kAnyCheckpointSchema))
+      fail(fmt::format("was written by another version of spdnn, as {}; expected {}", schema, kCheckpointSchema));
+    if (schema != kCheckpointSchema)
       fail(fmt::format("is not a checkpoint; expected one line of JSON, schema {}", kCheckpointSchema));
     if (at(json, "checksum") != checkpoint_checksum(json)) fail("is corrupted: its checksum differs");
     return json;
