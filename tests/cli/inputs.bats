@@ -93,6 +93,10 @@ changing() {
   : > sparse-images-2.tsv
   "$SPDNN" infer --network net --bias 0 --inputs sparse-images-2.tsv --images 3 --truth truth.tsv > out
   grep -q 'net/n2-l2.tsv: the file is empty: a layer without edges' out
+  rm net/n2-l2.tsv
+  gzip </dev/null >net/n2-l2.tsv.gz
+  "$SPDNN" infer --network net --bias 0 --inputs sparse-images-2.tsv --images 3 | grep -q 'n2-l2.tsv.gz: the file is empty'
+  rm net/n2-l2.tsv.gz && : > net/n2-l2.tsv
   grep -q 'truth.tsv: the file is empty: no image is a category' out
   grep -q 'sparse-images-2.tsv: the file is empty: images of zeros' out
   fails 3 'sparse-images-2.tsv: the file is empty, expected lines of text, or an explicit number of images' \

@@ -28,8 +28,9 @@ void estimate(const InferenceSpec& spec, const Network& network, const Inspected
   const Variant& variant = *made.choice.variant;
   made.rank = estimate_memory(spec.network.path, network, made.plan, variant, options, run.share());
   const bool by_device = spec.plan_device == Device::cuda;
-  if (!by_device && may_plan_while_reading(spec.passes) && stream_to_save_memory(spec.network, true))
-    made.rank.given = std::min(made.rank.network, kStreamedBytes);
+  if (!by_device && may_plan_while_reading(spec.passes))
+    if (const auto streamed = stream_to_save_memory(spec.network, true))
+      made.rank.given = std::min(made.rank.network, streamed->bytes_at_once());
   const auto engine = [&](Index images) { return batch_bytes(variant, made.plan, {images, true, true}, options); };
   made.memory = estimate_on_ranks(made.rank, {engine(run.share()), engine(1)}, run.ranks, run.ranks_per_node);
 }

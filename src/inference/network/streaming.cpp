@@ -14,6 +14,7 @@
 #include "cluster/shared_plan.hpp"
 #include "cluster/together.hpp"
 #include "core/text/amounts.hpp"
+#include "core/threads/parallel.hpp"
 #include "core/threads/parallel_rows.hpp"
 #include "data/generate.hpp"
 #include "data/official/problems.hpp"
@@ -76,12 +77,16 @@ class LayersWithBias final : public LayerStream {
   LayersWithBias(std::shared_ptr<const LayerStream> given, const NetworkSpec& spec)
       : LayerStream(given->shapes()), given_(std::move(given)), path_(spec.path), bias_(spec.bias) {}
 
-  Layer read(Index k) const override {
-    Layer layer = given_->read(k);
-    if (!bias_ && !has_official_form(Network{{layer}}))
-      throw UsageError("bias", path_ + " is not of official form and has no biases: give one");
-    layer.bias.uniform = bias_ ? *bias_ : official_problem(layer.inputs())->bias;
-    return layer;
+  Layer read(Index k) const override { return std::move(read_some(k, 1).front()); }
+  std::vector<Layer> read_some(Index first, Index count) const override {
+    std::vector<Layer> layers = given_->read_some(first, count);
+    for_layers(count, [&](std::size_t i) {
+      Layer& layer = layers[i];
+      if (!bias_ && !has_official_form(Network{{layer}}))
+        throw UsageError("bias", path_ + " is not of official form and has no biases: give one");
+      layer.bias.uniform = bias_ ? *bias_ : official_problem(layer.inputs())->bias;
+    });
+    return layers;
   }
 
  private:
@@ -105,7 +110,7 @@ StreamRoom room_in(const GivenStream& given, std::size_t budget, std::size_t sha
   const auto layers_in = [&](std::size_t bytes) {
     return static_cast<Index>(std::clamp<std::size_t>(bytes / largest, 2, std::max<Index>(2, network.depth())));
   };
-  if (given.fits) return {layers_in(kStreamedBytes), std::numeric_limits<std::size_t>::max()};
+  if (given.fits) return {layers_in(given.bytes_at_once()), std::numeric_limits<std::size_t>::max()};
   if (2 * largest > budget / sharers)
     throw DeviceError(
         "host_memory",
@@ -147,7 +152,8 @@ std::optional<LayerFilesStream> open_text(const NetworkSpec& spec) {
 std::optional<GivenStream> stream_text_if_larger(const NetworkSpec& spec, std::optional<LayerFilesStream> files,
                                                  std::size_t bytes) {
   if (!files) return std::nullopt;
-  GivenStream text{{files->layers}, {}, true, false, std::move(files->notes)};
+  GivenStream text{.network = {files->layers}, .text = true, .notes = std::move(files->notes)};
+  if (files->compressed) text.at_once = 2 * static_cast<Index>(host_threads());  // half of them are read at a time
   if (text.network.bytes() <= bytes) return std::nullopt;
   NetworkFile parameters{{}, true, false};
   if (files->has_bias)
@@ -196,6 +202,10 @@ std::shared_ptr<const StreamedLayers> open_shared(const NetworkSpec& spec, Share
 
 std::size_t host_budget(std::size_t asked) { return memory_budget(Device::cpu, {.host_memory = asked}); }
 
+std::size_t GivenStream::bytes_at_once() const {
+  return std::max(kStreamedBytes, at_once * network.layers->largest_layer_bytes());
+}
+
 bool GivenStream::is_official() const {
   const auto known = official_network_digest(network.inputs(), network.depth());
   return known && *known == (digested ? digested->digest(network.bias_rule, network.cap) : network.digest);
@@ -211,10 +221,9 @@ std::optional<GivenStream> stream_text_if_too_large(const NetworkSpec& spec, std
 
 std::optional<GivenStream> stream_to_save_memory(const NetworkSpec& spec, bool once, std::size_t most) {
   std::optional<GivenStream> given = stream_if_larger(spec, most);
-  if (!given && once && !spec.allow_missing_newline)
-    if (auto files = open_text(spec); files && !files->compressed)
-      given = stream_text_if_larger(spec, std::move(files), most);
-  if (given) given->fits = true;
+  if (!given && once && !spec.allow_missing_newline) given = stream_text_if_larger(spec, open_text(spec), most);
+  if (!given || given->network.bytes() <= given->at_once * given->network.layers->largest_layer_bytes()) return {};
+  given->fits = true;
   return given;
 }
 

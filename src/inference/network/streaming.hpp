@@ -23,8 +23,11 @@ struct GivenStream {
   std::shared_ptr<const DigestedLayers> digested{};  ///< its layers, where their digest is not known beforehand
   bool text = false;                                 ///< a directory of TSV layers
   bool fits = false;                                 ///< it would fit into memory, so that any plan of it does
+  Index at_once = 2;                                 ///< the fewest layers in memory that keep all readers busy
   std::vector<std::string> notes{};                  ///< of the reader
 
+  /// The bytes of given layers that are in memory at a time while they are planned, if the network fits.
+  std::size_t bytes_at_once() const;
   /// Whether it is the official network of its size, by construction, or by the digest in its file or of its layers,
   /// all of which must have been read then.
   bool is_official() const;
@@ -45,8 +48,8 @@ std::optional<GivenStream> stream_text_if_too_large(const NetworkSpec& spec, std
 /// The bytes of layers that a process has in memory at a time when it streams a network, unless two layers take more.
 inline constexpr std::size_t kStreamedBytes = std::size_t{64} << 20U;
 
-/// The specified network, to be streamed although it fits into memory, where it takes more than `most` bytes there and
-/// is read no more slowly so. If it is streamed only `once`, it may be a directory of TSV layers.
+/// The specified network, to be streamed although it fits into memory, where it takes more than `most` bytes and its
+/// bytes_at_once() there. If it is streamed only `once`, it may be a directory of TSV layers.
 std::optional<GivenStream> stream_to_save_memory(const NetworkSpec& spec, bool once, std::size_t most = kStreamedBytes);
 
 /// Whether these passes leave fewer layers in memory than the network has, and none of them needs all of it together.

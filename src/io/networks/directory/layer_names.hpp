@@ -45,7 +45,7 @@ struct LayerFilesStream {
   /// the network was replaced meanwhile.
   std::shared_ptr<const LayerStream> layers;
   bool has_bias = false;    ///< there are bias files
-  bool compressed = false;  ///< layers are, which takes one processor for each file
+  bool compressed = false;  ///< layers are, so that one thread reads each
   FileNotes notes{};
 };
 /// Empty if the path is no directory, or has layers in another format. DataError as read_layer_files().

@@ -233,13 +233,24 @@ std::vector<LayerShape> shapes_of(const FoundLayers& found) {
   return shapes;
 }
 
+/// Whether a layer file has no text. Only small .gz files are decompressed for it.
+bool has_no_text(const Path& file) {
+  constexpr std::uintmax_t kSmall = 4096;
+  std::error_code gone;
+  const std::uintmax_t size = file_size(file, gone);
+  if (gone || size == 0) return !gone;
+  if (file.extension() != ".gz" || size > kSmall) return false;
+  return TextSource(file).next(1).empty();
+}
+
 class TextLayers final : public LayerStream {
  public:
-  TextLayers(Path directory, NetworkState state, FoundLayers found)
+  TextLayers(Path directory, NetworkState state, FoundLayers found, bool compressed)
       : LayerStream(shapes_of(found)),
         directory_(std::move(directory)),
         state_(std::move(state)),
-        found_(std::move(found)) {
+        found_(std::move(found)),
+        compressed_(compressed) {
     if (state_.manifest()) check_manifest_end(*state_.manifest(), found_.files, found_.paths.size(), found_.extent);
   }
 
@@ -252,11 +263,19 @@ class TextLayers final : public LayerStream {
                       ": was replaced during reading; read it again once its writer has finished");
     return layer;
   }
+  /// Compressed files in parallel, as each is read by one thread.
+  std::vector<Layer> read_some(Index first, Index count) const override {
+    if (!compressed_) return LayerStream::read_some(first, count);
+    std::vector<Layer> layers(count);
+    parallel_for(count, [&](std::size_t i) { layers[i] = read(first + static_cast<Index>(i)); });
+    return layers;
+  }
 
  private:
   Path directory_;
   NetworkState state_;  ///< before the first layer is read
   FoundLayers found_;
+  bool compressed_;
 };
 
 }  // namespace
@@ -269,14 +288,12 @@ std::optional<LayerFilesStream> open_layer_files(const Path& path, const Network
   for (const Path& file : found.paths) {
     if (form_of(file) == Form::matrix_market) return std::nullopt;
     stream.compressed = stream.compressed || file.extension() == ".gz";
-    std::error_code gone;
-    if (file_size(file, gone) == 0)
-      stream.notes.push_back(file.string() + ": the file is empty: a layer without edges");
+    if (has_no_text(file)) stream.notes.push_back(file.string() + ": the file is empty: a layer without edges");
   }
   if (request.allow_missing_newline)
     stream.notes.push_back(path.string() + ": layers are read one at a time; a missing final newline is not reported");
   stream.has_bias = found.has_bias();
-  stream.layers = std::make_shared<const TextLayers>(path, std::move(state), std::move(found));
+  stream.layers = std::make_shared<const TextLayers>(path, std::move(state), std::move(found), stream.compressed);
   return stream;
 }
 

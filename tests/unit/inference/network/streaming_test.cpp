@@ -10,6 +10,7 @@
 #include <fstream>
 #include <thread>
 
+#include "core/threads/parallel.hpp"
 #include "core/types/read_ahead.hpp"
 #include "data/generate.hpp"
 #include "engines/engine.hpp"
@@ -232,12 +233,15 @@ TEST(StreamsToSaveMemory, KnowOfficialNetworksInAnyForm) {
   const Network network = generate_official_network(1024, 130);
   write_network(directory / "n.spdnn", Form::packed, network);
   write_network(directory / "text", Form::tsv, network);
+  write_network(directory / "gz", Form::tsv_gz, network);
   const auto official = [](const NetworkSpec& spec) {
     const auto given = stream_to_save_memory(spec, true, 1000);
     EXPECT_EQ(plan_stream(*given, parse_passes("all"), 1U << 30U, 1, {}).expansion.back().size(), 1024U);
     return given->is_official();
   };
-  for (const char* name : {"n.spdnn", "text"}) {
+  const ThreadLimit limit(2);
+  EXPECT_EQ(stream_to_save_memory(network_at(directory / "gz"), true, 1000)->at_once, 2 * host_threads());
+  for (const char* name : {"n.spdnn", "text", "gz"}) {
     EXPECT_TRUE(official(network_at(directory / name, 120))) << name;
     EXPECT_FALSE(official(network_at(directory / name, 121))) << name;
     EXPECT_FALSE(official(network_at(directory / name))) << name;
@@ -259,6 +263,7 @@ TEST(StreamsToSaveMemory, AreNotOpenedWhereReadingAtOnceIsBetter) {
   write_network(directory / "n.spdnn", Form::packed, network);
   write_network(directory / "text", Form::tsv, network);
   write_network(directory / "gz", Form::tsv_gz, network);
+  write_network(directory / "few", Form::tsv_gz, generate_official_network(1024, 2));
   write_network(directory / "mtx", Form::matrix_market, network);
   const auto opened = [&](const char* name, bool once, std::size_t most, bool cut = false) {
     NetworkSpec spec = network_at(directory / name);
@@ -271,7 +276,10 @@ TEST(StreamsToSaveMemory, AreNotOpenedWhereReadingAtOnceIsBetter) {
   EXPECT_FALSE(opened("text", true, 10000000));
   EXPECT_FALSE(opened("text", false, 1000)) << "parsed twice";
   EXPECT_FALSE(opened("text", true, 1000, true)) << "missing newlines would not be noted";
-  EXPECT_FALSE(opened("gz", true, 1000));
+  const ThreadLimit limit(1);
+  EXPECT_TRUE(opened("gz", true, 1000));
+  EXPECT_FALSE(opened("gz", false, 1000)) << "decompressed twice";
+  EXPECT_FALSE(opened("few", true, 1000)) << "all of its layers would be in memory";
   EXPECT_FALSE(opened("mtx", true, 1000));
 }
 
