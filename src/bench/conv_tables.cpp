@@ -37,8 +37,9 @@ Layers resnet50() {
   Layers layers{square(64, 56, 64, 1)};
   for (const ConvLayer& middle : resnet50_3x3()) {
     const Index width = middle.filters;
-    layers.push_back(square(width, middle.height, 4 * width, 1));
-    layers.push_back(square(4 * width, middle.height, width, 1));
+    const Index wide = 4 * width;
+    layers.push_back(square(width, middle.height, wide, 1));
+    layers.push_back(square(wide, middle.height, width, 1));
     layers.push_back(middle);
   }
   return layers;

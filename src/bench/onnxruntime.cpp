@@ -122,6 +122,7 @@ bool OnnxRuntime::start(std::vector<std::string> words) {
     if (std::strncmp(*one, "NODE_PATH=", 10) != 0) variables.emplace_back(*one);
   const auto pointers = [](std::vector<std::string>& texts) {
     std::vector<char*> all;
+    all.reserve(texts.size() + 1);
     for (std::string& text : texts) all.push_back(text.data());
     all.push_back(nullptr);
     return all;

@@ -65,6 +65,7 @@ nlohmann::ordered_json TimedRuns::json(Index images) const {
 
 InTurns time_in_turns(const std::vector<Side>& sides, const RunLimits& limits) {
   std::vector<double> run_seconds;
+  run_seconds.reserve(sides.size());
   for (const Side& side : sides) run_seconds.push_back(warm_up(side, limits.warm_up));
   const Index of_turn = runs_of_turn(run_seconds, limits);
   InTurns found{.sides = std::vector<TimedRuns>(sides.size())};

@@ -28,7 +28,8 @@ void Refusals::add(const std::string& name, std::string why_not) {
 
 std::string Refusals::text() const {
   std::string text;
-  for (const auto& [names, why_not] : all_) text += (text.empty() ? "" : "; ") + names + ": " + why_not;
+  for (const auto& [names, why_not] : all_)
+    text.append(text.empty() ? "" : "; ").append(names).append(": ").append(why_not);
   return text;
 }
 

@@ -77,6 +77,7 @@ struct Functions {
   AddUp depthwise;
 };
 
+// NOLINTBEGIN(bugprone-macro-parentheses): `target` is an attribute
 #define SPDNN_CONVOLUTION_FUNCTIONS(name, target, bytes, pixels)                                                \
   target void tile_##name(const float* const* sources, Extent taps, Extent channels, const float* weights,      \
                           float* sums) {                                                                        \
@@ -91,6 +92,7 @@ struct Functions {
     add_up_depthwise<bytes>(sources, taps, channels, weights, sums);                                            \
   }                                                                                                             \
   constexpr Functions k_##name{Vector<bytes>::kLanes, pixels, tile_##name, pixel_##name, depthwise_##name};
+// NOLINTEND(bugprone-macro-parentheses)
 
 SPDNN_CONVOLUTION_FUNCTIONS(portable, , 16, 6)
 #if defined(__x86_64__)
