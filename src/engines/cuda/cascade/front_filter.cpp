@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kUnitRoundoff = 0x1p-24;
 constexpr double kSmallest = 0x1p-149;
-constexpr double kUpwards = 1 + 0x1p-30;  ///< more than the roundings of what follows, which is in double
+constexpr double kUpwards = 1 + 0x1p-30;  ///< exceeds the rounding errors of computations in double, below
 
 double gamma(double roundings) { return roundings * kUnitRoundoff / (1 - roundings * kUnitRoundoff); }
 

@@ -12,7 +12,7 @@ using program::Change;
 using program::Offer;
 using program::Operands;
 
-/// Predicted seconds of a copy between host and device of so many bytes, which the host does not lock in memory.
+/// Predicted seconds of copying bytes between pageable host memory and the device.
 double seconds_of_copy(double bytes) { return 1e-5 + bytes / 1e10; }
 
 class Changes final : public program::Kernel {

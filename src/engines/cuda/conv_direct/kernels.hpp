@@ -22,7 +22,7 @@ const program::Kernel& axes_kernel();
 /// Whether the value has the images of the step's output, and is wanted in images32; others are a constant's.
 bool has_images(const program::Request& request, std::size_t input);
 
-/// Predicted seconds of a kernel that moves so many bytes and multiplies and adds so often.
+/// Predicted seconds of a kernel, by the bytes that it moves and its multiply-adds.
 double seconds_on_device(double bytes, double multiply_adds = 0);
 
 /// An offer of a kernel that reads and writes images32 alone, and is bound by memory.
