@@ -1,6 +1,5 @@
 #include "program/calibration.hpp"
 
-#include <cstdlib>
 #include <fstream>
 #include <iterator>
 #include <memory>
@@ -8,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "core/system/cache_directory.hpp"
 #include "program/stored.hpp"
 
 namespace spdnn::program {
@@ -65,13 +65,8 @@ std::string calibrated_name(std::string_view kernel, const Offer& offer) {
 }
 
 std::filesystem::path calibration_file() {
-  const auto folder = [](const char* variable) {
-    const char* const value = std::getenv(variable);
-    return std::filesystem::path(value == nullptr ? "" : value);
-  };
-  if (const auto cache = folder("XDG_CACHE_HOME"); !cache.empty()) return cache / "spdnn" / "calibration.json";
-  if (const auto home = folder("HOME"); !home.empty()) return home / ".cache" / "spdnn" / "calibration.json";
-  return {};
+  const std::filesystem::path directory = cache_directory();
+  return directory.empty() ? directory : directory / "calibration.json";
 }
 
 std::string calibration_text(const Calibration& calibration) {

@@ -15,7 +15,7 @@ using Calibration = std::map<std::string, double>;
 /// The name that an offer has there: that of its kernel, and the implementation, which is the beginning of `detail`.
 std::string calibrated_name(std::string_view kernel, const Offer& offer);
 
-/// The file of this machine's calibration: in $XDG_CACHE_HOME/spdnn or ~/.cache/spdnn. Empty if neither is known.
+/// The file of this machine's calibration, in the cache directory; empty if there is none.
 std::filesystem::path calibration_file();
 
 /// The text of that file; it holds for this build and processor.
