@@ -116,7 +116,7 @@ print(model.infer(numpy.load("../images.npy"), variant="conv_dense", verify="all
   run env -C empty ../venv/bin/spdnn infer --model ../model.safetensors --inputs ../images.npy --variant conv_dense
   echo "$output"
   [ "$status" -eq 0 ]
-  [[ "$(venv/bin/pip show spdnn)" == *"Requires: numpy, scipy"* ]]
+  [ "$(venv/bin/python -c 'from importlib.metadata import requires; print(*requires("spdnn"))')" = "numpy scipy" ]
   venv/bin/pip uninstall -y spdnn >/dev/null
   run venv/bin/python -c 'import spdnn'
   [[ "$output" == *"No module named 'spdnn'"* ]]

@@ -21,7 +21,7 @@ subprocess.run(sys.argv[1:], check=True, stdout=subprocess.DEVNULL)
 print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)' "$@"; }
 
 @test "the categories are those of the run in memory, for all engines and passes, and are verified" {
-  make_problem 120 300
+  make_problem 120 150
   for variant in cpu_openmp cpu_reference; do
     for reduce in none dead all; do
       "${infer[@]}" --variant $variant --threads 1 --reduce $reduce --categories want.tsv --json want.json >/dev/null

@@ -8,7 +8,9 @@
 
 #include <array>
 #include <atomic>
+#include <cstdint>
 #include <cstring>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -38,14 +40,12 @@ class SecludedRank final : public testing::ThreadRank {
   }
 };
 
-/// The same on all ranks: a number for each byte.
-std::byte value_at(std::size_t place) { return static_cast<std::byte>(place * 2654435761U >> 24U); }
-
 TEST(SharedMemory, ArraysOfAnySizeArriveWholeWithFewAndManyThreads) {
   constexpr std::size_t kBegin = 192;
   constexpr std::size_t kBytes = (std::size_t{130} << 20U) + 77;  // more than twice what is written at a time
-  std::vector<std::byte> bytes(kBytes);
-  for (std::size_t i = 0; i < kBytes; ++i) bytes[i] = value_at(i);
+  std::vector<std::uint64_t> words(kBytes / sizeof(std::uint64_t) + 1);
+  for (std::size_t i = 0; i < words.size(); ++i) words[i] = i * 0x9E3779B97F4A7C15U;
+  const auto bytes = std::as_bytes(std::span(words)).first(kBytes);
   for (const int threads : {1, 4}) {
     const ThreadLimit limit(threads);
     std::array<bool, 3> right{};
@@ -58,7 +58,7 @@ TEST(SharedMemory, ArraysOfAnySizeArriveWholeWithFewAndManyThreads) {
       ranks.barrier();
       memory.fetch();
       right[static_cast<std::size_t>(ranks.place().rank)] =
-          std::equal(bytes.begin(), bytes.end(), memory.data() + kBegin);
+          std::memcmp(bytes.data(), memory.data() + kBegin, kBytes) == 0;
     };
     for (const auto& thrown : testing::on_ranks(3, work)) EXPECT_EQ(thrown, nullptr);
     EXPECT_EQ(right, (std::array{true, true, true})) << threads << " threads";
