@@ -34,7 +34,8 @@ struct Printed {
   bool says(const std::string& part) const { return text.find(part) != std::string::npos; }
 };
 
-Printed infer(const std::filesystem::path& network, const std::filesystem::path& images, cli::Arguments options = {}) {
+Printed run_infer(const std::filesystem::path& network, const std::filesystem::path& images,
+                  cli::Arguments options = {}) {
   options.insert(options.end(), {"--network", network.string(), "--inputs", images.string(), "--device", "cpu"});
   ::testing::internal::CaptureStdout();
   const int code = cli::infer(options);
@@ -83,13 +84,13 @@ class StoredPlan : public ::testing::Test {
 
 TEST_F(StoredPlan, IsWhatVerifyAndCompareLookAt) {
   store_wrong_plan();
-  EXPECT_EQ(infer(file_, images_).code, 0);
-  const Printed verified = infer(file_, images_, {"--verify", "all"});
+  EXPECT_EQ(run_infer(file_, images_).code, 0);
+  const Printed verified = run_infer(file_, images_, {"--verify", "all"});
   EXPECT_EQ(verified.code, 1);
   EXPECT_TRUE(verified.says("FAILED: 1 category, missing 1, extra 1")) << verified.text;
   EXPECT_TRUE(verified.says("the plan was stored with the network")) << verified.text;
   const std::filesystem::path json = directory_ / "run.json";
-  const Printed compared = infer(file_, images_, {"--compare", "--json", json.string()});
+  const Printed compared = run_infer(file_, images_, {"--compare", "--json", json.string()});
   EXPECT_EQ(compared.code, 1);
   EXPECT_TRUE(compared.says("categories DIFFERENT")) << compared.text;
   EXPECT_TRUE(
@@ -100,18 +101,18 @@ TEST_F(StoredPlan, IsWhatVerifyAndCompareLookAt) {
   EXPECT_EQ(verdict["status"], "FAILED");
   EXPECT_EQ(verdict["against"], "--reduce dead by cpu_openmp");
   EXPECT_EQ(verdict["first_ids"], (std::vector<int>{1, 2}));
-  EXPECT_EQ(infer(file_, images_, {"--verify", "all", "--reduce", "none"}).code, 0) << "another plan";
+  EXPECT_EQ(run_infer(file_, images_, {"--verify", "all", "--reduce", "none"}).code, 0) << "another plan";
 }
 
 TEST_F(StoredPlan, IsRefusedBesideAnotherNetwork) {
   Plan plan = make_plan(network_, parse_passes("all"));
   plan.set_network_digest(network_digest(network_));
   write_network_with_plan(file_, network_, plan);
-  EXPECT_EQ(infer(file_, images_, {"--verify", "all"}).code, 0);
+  EXPECT_EQ(run_infer(file_, images_, {"--verify", "all"}).code, 0);
   replace_in_file(file_, network_digest(network_), 77);
   EXPECT_EQ(packed_contents(file_).network_digest, 77U);
   try {
-    infer(file_, images_, {"--verify", "all"});
+    run_infer(file_, images_, {"--verify", "all"});
     FAIL() << "no error";
   } catch (const DataError& error) {
     ::testing::internal::GetCapturedStdout();
@@ -129,7 +130,7 @@ TEST_F(StoredPlan, IsRefusedWithAnotherNumberOfEdges) {
     std::memcpy(&bytes[offsetof(packed::Header, edges)], &plan.provenance.given_edges,
                 sizeof plan.provenance.given_edges);
   });
-  EXPECT_THROW(infer(file_, images_, {"--verify", "all"}), DataError);
+  EXPECT_THROW(run_infer(file_, images_, {"--verify", "all"}), DataError);
   ::testing::internal::GetCapturedStdout();
 }
 
@@ -201,12 +202,12 @@ TEST_F(OfficialVerdict, IsForTheOfficialImagesInTheirOrderOnly) {
   EXPECT_TRUE(is_official(*images));
   EXPECT_TRUE(is_official({images->to_csr()}));
   EXPECT_FALSE(is_official(images->slice(0, 59999)));
-  const Printed official = (write_images(image_file, *images), infer(network_file, image_file));
+  const Printed official = (write_images(image_file, *images), run_infer(network_file, image_file));
   EXPECT_TRUE(official.says("PASSED: 1812 categories")) << official.text;
 
   std::vector<Index> order(images->images());
   for (Index i = 0; i < order.size(); ++i) order[i] = static_cast<Index>(order.size()) - 1 - i;
-  const Printed reversed = (write_images(image_file, images->select(order)), infer(network_file, image_file));
+  const Printed reversed = (write_images(image_file, images->select(order)), run_infer(network_file, image_file));
   EXPECT_EQ(reversed.code, 0);
   EXPECT_TRUE(reversed.says("UNVERIFIED: 1812 categories")) << reversed.text;
   EXPECT_TRUE(reversed.says("the images are not the official ones")) << reversed.text;
@@ -218,7 +219,7 @@ TEST_F(OfficialVerdict, IsForTheOfficialImagesInTheirOrderOnly) {
   ASSERT_GT(first, 1U);
   word ^= first | first >> 1U;
   moved.words = Array<std::uint64_t>(std::move(words));
-  const Printed changed = (write_images(image_file, {moved}), infer(network_file, image_file));
+  const Printed changed = (write_images(image_file, {moved}), run_infer(network_file, image_file));
   EXPECT_TRUE(changed.says("UNVERIFIED")) << changed.text;
 }
 
@@ -227,13 +228,13 @@ TEST_F(OfficialVerdict, IsGivenForAStoredPlanByTheDigestThatItsFileWasSealedWith
   Plan plan = make_plan(*network, parse_passes("all"));
   plan.set_network_digest(network_digest(*network));
   write_network_with_plan(network_file, *network, plan);
-  EXPECT_TRUE(infer(network_file, image_file).says("PASSED: 1812 categories"));
+  EXPECT_TRUE(run_infer(network_file, image_file).says("PASSED: 1812 categories"));
 
   Network other = *network;
   other.layers.back().weights.value = 0.125F;
   plan.set_network_digest(network_digest(other));
   write_network_with_plan(network_file, other, plan);
-  const Printed unofficial = infer(network_file, image_file);
+  const Printed unofficial = run_infer(network_file, image_file);
   EXPECT_EQ(unofficial.code, 0);
   EXPECT_TRUE(unofficial.says("UNVERIFIED: 1812 categories")) << unofficial.text;
   EXPECT_TRUE(unofficial.says("this is not an official problem")) << unofficial.text;

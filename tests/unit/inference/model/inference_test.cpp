@@ -83,6 +83,28 @@ TEST(ModelInference, SaysInWhichFormWeightsAreStored) {
   EXPECT_EQ(notes(true).at(0), begin + "scaled by one rounding each");
 }
 
+/// Nodes that only move numbers are looked through.
+TEST(ModelInference, ScoresAreNamedAfterTheNodeThatMakesThem) {
+  const Tensor images = make_tensor({1, 2}, {1, 2});
+  const auto name = [&](const std::vector<Operation>& operations) {
+    ModelBuilder builder;
+    const ValueId x = builder.input({kBatchExtent, 2});
+    ValueId y = x;
+    for (const Operation& operation : operations)
+      y = builder.add(operation, std::holds_alternative<Elementwise>(operation) ? std::vector{y, x} : std::vector{y});
+    return model_report({}, builder.finish({y}), images).score;
+  };
+  const Linear linear{testing::make_matrix(2, {{{0, 1.F}}, {{1, 2.F}}}), {}};
+  const Operation sigmoid = testing::make_activation(Activation::Kind::sigmoid);
+  EXPECT_EQ(name({linear, Softmax{1}}), "probability");
+  EXPECT_EQ(name({linear, sigmoid}), "sigmoid");
+  EXPECT_EQ(name({sigmoid, linear}), "logit");
+  EXPECT_EQ(name({linear, Elementwise{}}), "logit");
+  EXPECT_EQ(name({linear, Elementwise{Elementwise::Kind::multiply}}), "output");
+  EXPECT_EQ(name({linear, Reshape{{kBatchExtent, 2, 1}}, Reshape{{kBatchExtent, 2}}}), "logit");
+  EXPECT_EQ(name({linear, Activation{}}), "output");
+}
+
 TEST(ModelInference, IsUnverifiedUntilItIsAskedForAndTakesStepsInOrder) {
   const ModelCase network = testing::small_network(2, 0.3, 2);
   ModelInference inference(ModelSpec{});
@@ -213,7 +235,7 @@ Model two_sums() {
 }
 
 /// The error of load() for images in memory and a model of N x 1 x 2 x 2; empty if it takes them.
-std::string refusal(const Tensor& images) {
+std::string image_refusal(const Tensor& images) {
   ModelBuilder builder;
   const ValueId x = builder.input({kBatchExtent, 1, 2, 2});
   const Model model = builder.finish({builder.add(Activation{}, {x})});
@@ -229,14 +251,14 @@ std::string refusal(const Tensor& images) {
 
 TEST(ModelInference, ImagesOfMemoryHaveTheModelsShapeOrLeaveOutAxesOfLengthOne) {
   testing::Rng rng(3);
-  EXPECT_EQ(refusal(testing::random_tensor(rng, {3, 1, 2, 2})), "");
-  EXPECT_EQ(refusal(testing::random_tensor(rng, {3, 2, 2})), "");
-  EXPECT_EQ(refusal(testing::random_tensor(rng, {3, 2, 3})),
+  EXPECT_EQ(image_refusal(testing::random_tensor(rng, {3, 1, 2, 2})), "");
+  EXPECT_EQ(image_refusal(testing::random_tensor(rng, {3, 2, 2})), "");
+  EXPECT_EQ(image_refusal(testing::random_tensor(rng, {3, 2, 3})),
             "images: images of 2 x 3, expected 1 x 2 x 2, as the model takes them");
-  EXPECT_EQ(refusal(make_tensor({0, 2, 2}, {})), "images: holds no images");
-  EXPECT_EQ(refusal(make_tensor({}, {1})), "images: a single number, expected an array of images");
-  EXPECT_EQ(refusal(Tensor{{1, 2, 2}, std::vector<float>{1, 2, 3}}), "images: 3 numbers for 1 x 2 x 2");
-  EXPECT_TRUE(refusal(make_tensor({1, 2, 2}, {1, 2, NAN, 4})).starts_with("images: "));
+  EXPECT_EQ(image_refusal(make_tensor({0, 2, 2}, {})), "images: holds no images");
+  EXPECT_EQ(image_refusal(make_tensor({}, {1})), "images: a single number, expected an array of images");
+  EXPECT_EQ(image_refusal(Tensor{{1, 2, 2}, std::vector<float>{1, 2, 3}}), "images: 3 numbers for 1 x 2 x 2");
+  EXPECT_TRUE(image_refusal(make_tensor({1, 2, 2}, {1, 2, NAN, 4})).starts_with("images: "));
 }
 
 TEST(ModelInference, LabelsAndLogitsOfMemoryAreComparedAsThoseOfFilesAre) {

@@ -13,7 +13,7 @@ namespace {
 
 using spdnn::testing::Rng;
 
-std::string text_of(const std::filesystem::path& path) {
+std::string file_text(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};
 }
@@ -95,7 +95,7 @@ TEST(TfliteData, ASparseFileIsItsDenseSelf) {
             << 100 * (1 - static_cast<double>(layers.non_zeros) / static_cast<double>(layers.weights)) << " %\n";
   EXPECT_EQ(layers.at_70, 46U);
 
-  const Model dense = read_text(densified(text_of(path)));
+  const Model dense = read_text(densified(file_text(path)));
   ASSERT_EQ(dense.nodes.size(), sparse.nodes.size());
   for (std::size_t n = 0; n < sparse.nodes.size(); ++n)
     if (const auto* convolution = std::get_if<Convolution>(&sparse.nodes[n].operation))

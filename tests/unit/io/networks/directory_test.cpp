@@ -27,7 +27,7 @@ namespace fs = std::filesystem;
 constexpr Index kNeurons = 4;
 
 /// A network whose weights are all `weight`, so that each layer shows its network.
-Network network_of(std::size_t layers, float weight, bool biases = false) {
+Network weighted_network(std::size_t layers, float weight, bool biases = false) {
   Network network;
   for (std::size_t k = 0; k < layers; ++k) {
     Layer layer;
@@ -72,15 +72,15 @@ class NetworkDirectoryTest : public ::testing::Test {
 };
 
 TEST_F(NetworkDirectoryTest, IsReplacedWholeByANetworkOfAnyDepth) {
-  write(network_of(3, 1));
+  write(weighted_network(3, 1));
   fs::permissions(net_, fs::perms(0710));
   fs::permissions(net_ / "n4-l1.tsv", fs::perms(0640));
-  write(network_of(2, 2, true));
+  write(weighted_network(2, 2, true));
   EXPECT_EQ(weight_read(2), 2);
   EXPECT_EQ(entries_in(net_), 5U);
   EXPECT_EQ(fs::status(net_).permissions(), fs::perms(0710));
   EXPECT_EQ(fs::status(net_ / "n4-l1.tsv").permissions(), fs::perms(0640));
-  write(network_of(4, 3));
+  write(weighted_network(4, 3));
   EXPECT_EQ(weight_read(4), 3);
   EXPECT_EQ(entries_in(net_), 5U);
   EXPECT_EQ(entries_in(scratch_.path()), 1U);
@@ -90,10 +90,10 @@ TEST_F(NetworkDirectoryTest, ThatIsEmptyOrHoldsOtherFilesIsFilled) {
   fs::create_directory(net_);
   fs::permissions(net_, fs::perms(0700));
   const ino_t before = inode(net_);
-  write(network_of(3, 1));
+  write(weighted_network(3, 1));
   EXPECT_EQ(weight_read(3), 1);
   put(net_ / "notes", "mine");
-  write(network_of(2, 2));
+  write(weighted_network(2, 2));
   EXPECT_EQ(weight_read(2), 2);
   EXPECT_EQ(inode(net_), before);
   EXPECT_EQ(fs::status(net_).permissions(), fs::perms(0700));
@@ -102,19 +102,19 @@ TEST_F(NetworkDirectoryTest, ThatIsEmptyOrHoldsOtherFilesIsFilled) {
 }
 
 TEST_F(NetworkDirectoryTest, WithoutManifestKeepsLayersThatAreNoneOfTheNewOnes) {
-  write(network_of(3, 1));
+  write(weighted_network(3, 1));
   fs::remove(net_ / kManifestName);
-  EXPECT_EQ(testing::message_of<DataError>([&] { write(network_of(2, 2)); }),
+  EXPECT_EQ(testing::message_of<DataError>([&] { write(weighted_network(2, 2)); }),
             (net_ / "n4-l3.tsv").string() +
                 ": is not part of the network to be written there, expected a directory without it");
   EXPECT_EQ(weight_read(3), 1);
-  write(network_of(3, 2));
+  write(weighted_network(3, 2));
   EXPECT_EQ(weight_read(3), 2);
 }
 
 TEST_F(NetworkDirectoryTest, AMixtureIsRefused) {
-  write(network_of(3, 1, true));
-  write_network(scratch_ / "other", Form::tsv, network_of(3, 2, true));
+  write(weighted_network(3, 1, true));
+  write_network(scratch_ / "other", Form::tsv, weighted_network(3, 2, true));
   constexpr const char* kAdvice = "; write the network again, or delete spdnn-network.txt if this is meant";
   constexpr const char* kChanged =
       ": differs from its entry in spdnn-network.txt: it belongs to another network, or was changed after it was "
@@ -132,7 +132,7 @@ TEST_F(NetworkDirectoryTest, AMixtureIsRefused) {
 
 TEST_F(NetworkDirectoryTest, LostAndAddedFilesAreNamed) {
   constexpr const char* kAdvice = "; write the network again, or delete spdnn-network.txt if this is meant";
-  write(network_of(2, 1, true));
+  write(weighted_network(2, 1, true));
   fs::copy(net_ / "n4-l2.tsv", net_ / "n4-l3.tsv");
   fs::copy(net_ / "n4-l2-bias.tsv", net_ / "n4-l3-bias.tsv");
   EXPECT_EQ(error_of_reading(net_),
@@ -149,7 +149,7 @@ TEST_F(NetworkDirectoryTest, LostAndAddedFilesAreNamed) {
 }
 
 TEST_F(NetworkDirectoryTest, ThatAWriterLeftHalfWayIsRefusedUntilItIsWrittenAgain) {
-  write(network_of(3, 1));
+  write(weighted_network(3, 1));
   put(net_ / "notes", "mine");
   NetworkManifest manifest = *read_manifest(net_);
   manifest.complete = false;
@@ -157,12 +157,12 @@ TEST_F(NetworkDirectoryTest, ThatAWriterLeftHalfWayIsRefusedUntilItIsWrittenAgai
   EXPECT_EQ(error_of_reading(net_),
             "D: its files were being replaced when the writer was stopped; write the network again");
   EXPECT_EQ(error_of_reading(net_, {.layers = 1}), error_of_reading(net_));
-  write(network_of(2, 2));
+  write(weighted_network(2, 2));
   EXPECT_EQ(weight_read(2), 2);
 }
 
 TEST_F(NetworkDirectoryTest, AManifestThatIsNoneIsNamed) {
-  write(network_of(1, 1));
+  write(weighted_network(1, 1));
   const auto error_with = [&](const std::string& text) {
     put(net_ / kManifestName, text);
     return error_of_reading(net_);
@@ -180,7 +180,7 @@ TEST_F(NetworkDirectoryTest, AManifestThatIsNoneIsNamed) {
 }
 
 TEST_F(NetworkDirectoryTest, OfUnsortedRowsIsReadAsItWasWritten) {
-  Network network = network_of(1, 1);
+  Network network = weighted_network(1, 1);
   network.layers[0].weights = make_csr(kNeurons, kNeurons, {0, 3, 3, 3, 3}, {2, 0, 1}, {1, 2, 3});
   for (const Form form : {Form::tsv, Form::tsv_gz, Form::matrix_market}) {
     fs::remove_all(net_);
@@ -191,11 +191,11 @@ TEST_F(NetworkDirectoryTest, OfUnsortedRowsIsReadAsItWasWritten) {
 
 TEST_F(NetworkDirectoryTest, AnEqualNetworkInItsPlaceIsAnotherState) {
   for (const bool beside : {true, false}) {
-    write(network_of(2, 1));
+    write(weighted_network(2, 1));
     if (!beside) put(net_ / "notes", "so that files are replaced one by one");
     const NetworkState before(net_);
     EXPECT_EQ(NetworkState(net_), before);
-    write(network_of(2, 1));
+    write(weighted_network(2, 1));
     EXPECT_NE(NetworkState(net_), before);
   }
 }
@@ -212,7 +212,7 @@ bool is_waited_for(ino_t number) {
 }
 
 TEST_F(NetworkDirectoryTest, AReaderWhoHasWaitedLocksTheDirectoryThatIsThereThen) {
-  write(network_of(1, 1));
+  write(weighted_network(1, 1));
   const fs::path old = net_.string() + ".old";
   const ino_t before = inode(net_);
   Descriptor writer = lock_directory(net_, DirectoryLock::exclusive);
@@ -231,14 +231,14 @@ TEST_F(NetworkDirectoryTest, AReaderWhoHasWaitedLocksTheDirectoryThatIsThereThen
 
 /// Each time that the network is about to be read, another is written in its place, or its writer waits.
 TEST_F(NetworkDirectoryTest, WritersWaitWhereItWasReplacedAgainAndAgain) {
-  write(network_of(3, 1));
+  write(weighted_network(3, 1));
   std::vector<std::future<void>> writers;
   NetworkRequest request;
   request.progress = [&](const ProgressUpdate& update) {
     if (update.over || update.done > 0) return;
     const ino_t there = inode(net_);
     const auto weight = static_cast<float>(writers.size() + 2);
-    writers.push_back(std::async(std::launch::async, [this, weight] { write(network_of(3, weight)); }));
+    writers.push_back(std::async(std::launch::async, [this, weight] { write(weighted_network(3, weight)); }));
     const auto is_written = [&] { return writers.back().wait_for(kShort) == std::future_status::ready; };
     for (int i = 0; i < 6000 && !is_written() && !is_waited_for(there); ++i) continue;
   };
@@ -252,11 +252,11 @@ TEST_F(NetworkDirectoryTest, WritersWaitWhereItWasReplacedAgainAndAgain) {
 
 TEST_F(NetworkDirectoryTest, WritersAndReadersAtOnceSeeOneNetworkOrTheOther) {
   for (const bool beside : {true, false}) {
-    write(network_of(6, 1));
+    write(weighted_network(6, 1));
     if (!beside) put(net_ / "notes", "so that files are replaced one by one");
     std::atomic<bool> over = false;
     const auto rewrite = [&](float weight) {
-      for (int i = 0; i < 10; ++i) write(network_of(6, weight));
+      for (int i = 0; i < 10; ++i) write(weighted_network(6, weight));
     };
     std::thread reader([&] {
       while (!over) {

@@ -35,7 +35,7 @@ CsrMatrix matrix(Index rows, Index cols, std::vector<Offset> offsets, std::vecto
 }
 
 /// A network of 3 inputs, 2 neurons and 4 outputs.
-Network small_network() {
+Network two_layers() {
   Network network;
   network.layers.push_back({matrix(2, 3, {0, 2, 3}, {0, 2, 1}, {}, 0.0625F), {}});
   network.layers.push_back({matrix(4, 2, {0, 1, 1, 3, 3}, {1, 0, 1}, {0.1F, -1.5F, 0.123456789F}), {}});
@@ -54,9 +54,9 @@ CsrMatrix random_matrix(Index rows, Index cols, std::mt19937_64& random) {
 
 TEST(TsvWriter, LayersAreWrittenAsTheOfficialOnes) {
   const Scratch scratch;
-  write_tsv_layer(scratch / "l.tsv", small_network().layers[0].weights);
+  write_tsv_layer(scratch / "l.tsv", two_layers().layers[0].weights);
   EXPECT_EQ(contents(scratch / "l.tsv"), "1\t1\t6.250000e-02\n3\t1\t6.250000e-02\n2\t2\t6.250000e-02\n");
-  write_tsv_layer(scratch / "l.tsv", small_network().layers[1].weights);
+  write_tsv_layer(scratch / "l.tsv", two_layers().layers[1].weights);
   EXPECT_EQ(contents(scratch / "l.tsv"), "2\t1\t1.000000e-01\n1\t3\t-1.500000e+00\n2\t3\t0.12345679\n");
 }
 
@@ -109,7 +109,7 @@ TEST(TextSource, RoundsEndAtLines) {
 
 TEST(Network, ComesBackFromEveryForm) {
   std::mt19937_64 random(9);
-  Network network = small_network();
+  Network network = two_layers();
   network.layers.push_back({random_matrix(3000, 4, random), {}});
   network.layers.push_back({random_matrix(5, 3000, random), {}});
   network.layers.push_back({matrix(2, 5, {0, 0, 0}, {}, {}), {}});  // no edge at all
@@ -150,7 +150,7 @@ TEST(Network, EdgesOfLayersThatWaitInFilesAreEstimated) {
 
 TEST(Network, ASingleBiasIsAParameterAndNoFile) {
   const Scratch scratch;
-  Network network = small_network();
+  Network network = two_layers();
   for (Layer& layer : network.layers) layer.bias.uniform = -0.3;
   write_network(scratch / "net", Form::tsv, network);
   EXPECT_FALSE(read_network(scratch / "net", {.neurons = {3, 2, 4}}).has_bias);
@@ -238,7 +238,7 @@ TEST(Network, AForeignLayerInTheDirectoryStopsTheWriter) {
   for (const char* const name : {"n3-l3.tsv", "N3-L3.TSV"}) {
     const Scratch scratch;
     write(scratch / name, "1\t1\t1\n");
-    EXPECT_EQ(error_of([&] { write_network(scratch.path(), Form::tsv, small_network()); }),
+    EXPECT_EQ(error_of([&] { write_network(scratch.path(), Form::tsv, two_layers()); }),
               (scratch / name).string() +
                   ": is not part of the network to be written there, expected a directory without it");
     EXPECT_FALSE(exists(scratch / "n3-l1.tsv"));
@@ -246,16 +246,16 @@ TEST(Network, AForeignLayerInTheDirectoryStopsTheWriter) {
   const Scratch scratch;
   write(scratch / "README", "may stay");
   write(scratch / "n3-l1.tsv", "is written anew");
-  write_network(scratch.path(), Form::tsv, small_network());
+  write_network(scratch.path(), Form::tsv, two_layers());
   EXPECT_EQ(read_network(scratch.path(), {.neurons = {3, 2, 4}}).network.edges(), 6U);
 }
 
 TEST(Network, NothingIsLeftWhereADirectoryCannotBe) {
   const Scratch scratch;
   write(scratch / "file", "");
-  EXPECT_EQ(error_of([&] { write_network(scratch / "file", Form::tsv, small_network()); }),
+  EXPECT_EQ(error_of([&] { write_network(scratch / "file", Form::tsv, two_layers()); }),
             (scratch / "file").string() + ": cannot write: it is a file, expected a directory or a new name");
-  EXPECT_EQ(error_of([&] { write_network(scratch / "no/such", Form::tsv, small_network()); }),
+  EXPECT_EQ(error_of([&] { write_network(scratch / "no/such", Form::tsv, two_layers()); }),
             (scratch / "no/such").string() + ": cannot write: No such file or directory");
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(scratch.path()), {}), 1);
 }

@@ -15,31 +15,31 @@ using test::joined;
 using test::list;
 using test::same;
 
-ImageSet images(const std::string& text, Index neurons = 4, std::optional<Index> count = {}) {
+ImageSet parsed(const std::string& text, Index neurons = 4, std::optional<Index> count = {}) {
   TextSource source("i.tsv", text);
   return read_tsv_images(source, neurons, count);
 }
 
 std::string images_error(const std::string& text, std::optional<Index> count = {}) {
-  return error_of([&] { images(text, 4, count); });
+  return error_of([&] { parsed(text, 4, count); });
 }
 
 TEST(TsvImages, TheLargestIdCountsUnlessTheNumberIsGiven) {
-  EXPECT_EQ(images("2\t1\t1\n1\t4\t1\n").images(), 2U);
-  EXPECT_EQ(images("2\t1\t1\n1\t4\t1\n", 4, 5).images(), 5U);
-  EXPECT_EQ(images("2\t1\t1\n1\t4\t1\n", 4, 5).nonzeros(), 2U);
+  EXPECT_EQ(parsed("2\t1\t1\n1\t4\t1\n").images(), 2U);
+  EXPECT_EQ(parsed("2\t1\t1\n1\t4\t1\n", 4, 5).images(), 5U);
+  EXPECT_EQ(parsed("2\t1\t1\n1\t4\t1\n", 4, 5).nonzeros(), 2U);
   EXPECT_EQ(images_error("3\t1\t1\n", 2), "i.tsv:1:1: image 3 is outside 1..2");
 }
 
 TEST(TsvImages, OnesBecomeBitsWhereTheyAreSmaller) {
-  EXPECT_TRUE(images("1\t1\t1\n1\t2\t1.0\n1\t3\t1e0\n").is_bits());
-  const ImageSet sparse = images("1\t1000000\t1\n", 1000000);
+  EXPECT_TRUE(parsed("1\t1\t1\n1\t2\t1.0\n1\t3\t1e0\n").is_bits());
+  const ImageSet sparse = parsed("1\t1000000\t1\n", 1000000);
   EXPECT_FALSE(sparse.is_bits());
   EXPECT_EQ(list(sparse.sparse().indices), (std::vector<Index>{999999}));
 }
 
 TEST(TsvImages, OtherValuesBecomeRows) {
-  const ImageSet set = images("2\t1\t0.5\n1\t4\t1\n2\t3\t0\n1\t2\t0.25\n");
+  const ImageSet set = parsed("2\t1\t0.5\n1\t4\t1\n2\t3\t0\n1\t2\t0.25\n");
   ASSERT_FALSE(set.is_bits());
   EXPECT_EQ(list(set.sparse().offsets), (std::vector<Offset>{0, 2, 3}));
   EXPECT_EQ(list(set.sparse().indices), (std::vector<Index>{1, 3, 0}));
@@ -47,11 +47,11 @@ TEST(TsvImages, OtherValuesBecomeRows) {
 }
 
 TEST(TsvImages, ZerosAreDroppedAndOnesRemain) {
-  const ImageSet set = images("1\t1\t1\n1\t2\t0\n2\t2\t0\n");
+  const ImageSet set = parsed("1\t1\t1\n1\t2\t0\n2\t2\t0\n");
   EXPECT_EQ(set.images(), 2U);
   EXPECT_EQ(set.nonzeros(), 1U);
   EXPECT_EQ(set.max_value(), 1.0F);
-  const ImageSet dark = images("1\t1\t0\n2\t3\t0\n");
+  const ImageSet dark = parsed("1\t1\t0\n2\t3\t0\n");
   EXPECT_EQ(dark.images(), 2U);
   EXPECT_EQ(dark.nonzeros(), 0U);
 }
@@ -81,18 +81,18 @@ std::vector<std::string> lines_of_text() {
 
 TEST(TsvImages, OrderDoesNotMatter) {
   std::vector<std::string> lines = lines_of_text();
-  const ImageSet official = images(joined(lines), 100);
+  const ImageSet official = parsed(joined(lines), 100);
   ASSERT_TRUE(official.is_bits());
   EXPECT_EQ(official.nonzeros(), lines.size());
   std::shuffle(lines.begin(), lines.end(), std::mt19937_64(5));
-  EXPECT_EQ(list(images(joined(lines), 100).bits().words), list(official.bits().words));
+  EXPECT_EQ(list(parsed(joined(lines), 100).bits().words), list(official.bits().words));
 }
 
 TEST(TsvImages, ALateOtherValueMovesAllToRows) {
   std::vector<std::string> lines = lines_of_text();
-  const CsrMatrix ones = images(joined(lines), 100).to_csr();
+  const CsrMatrix ones = parsed(joined(lines), 100).to_csr();
   lines.back().replace(lines.back().size() - 2, 1, "2");
-  const ImageSet set = images(joined(lines), 100);
+  const ImageSet set = parsed(joined(lines), 100);
   ASSERT_FALSE(set.is_bits());
   EXPECT_EQ(list(set.sparse().indices), list(ones.indices));
   EXPECT_EQ(list(set.sparse().offsets), list(ones.offsets));
@@ -104,7 +104,7 @@ TEST(TsvImages, ALateOtherValueMovesAllToRows) {
 TEST(TsvImages, FarFewerEntriesThanBitsStayRows) {
   std::string text;  // 3000 images x 10 million neurons: 3.75 GB as bits
   for (Index image = 1; image <= 3000; ++image) text += fmt::format("{}\t{}\t1\n", image, 3000 * image);
-  const ImageSet set = images(text, 10000000);
+  const ImageSet set = parsed(text, 10000000);
   ASSERT_FALSE(set.is_bits());
   EXPECT_TRUE(set.sparse().uniform());
   EXPECT_EQ(set.sparse().indices.back(), 3000U * 3000U - 1);
@@ -114,7 +114,7 @@ TEST(TsvImages, TheFirstRepeatedLineWinsAlsoInParallel) {
   std::vector<std::string> lines = lines_of_text();
   for (const std::size_t bad : {lines.size() - 1, lines.size() / 2, lines.size() / 3, std::size_t{5}}) {
     lines[bad] = lines[1];
-    EXPECT_TRUE(error_of([&] { images(joined(lines), 100); }).starts_with(fmt::format("i.tsv:{}:1: image ", bad + 1)));
+    EXPECT_TRUE(error_of([&] { parsed(joined(lines), 100); }).starts_with(fmt::format("i.tsv:{}:1: image ", bad + 1)));
   }
 }
 
@@ -135,7 +135,7 @@ TEST(Gz, ManyRoundsAreTheSameText) {
   const std::string text = joined(lines_of_text());
   const std::string bytes = gzip(text);
   TextSource source("i.tsv.gz", bytes);
-  EXPECT_EQ(list(read_tsv_images(source, 100, {}).bits().words), list(images(text, 100).bits().words));
+  EXPECT_EQ(list(read_tsv_images(source, 100, {}).bits().words), list(parsed(text, 100).bits().words));
   TextSource pieces("i.tsv.gz", bytes);
   std::string back;
   for (std::string_view round = pieces.next(1000); !round.empty(); round = pieces.next(1000)) {
