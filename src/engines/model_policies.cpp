@@ -9,6 +9,7 @@
 #include "core/text/amounts.hpp"
 #include "core/threads/parallel.hpp"
 #include "engines/cpu/lanes/runnable.hpp"
+#include "engines/devices.hpp"
 #include "engines/kernel_families.hpp"
 #include "engines/tuned_program.hpp"
 #include "engines/variant_lines.hpp"
@@ -122,7 +123,7 @@ struct OfferedOnDevice {
   program::Kernels of_device{};
   std::vector<std::unique_ptr<program::Kernel>> of_host{};
   std::shared_ptr<program::Target> (*target)(int device) = nullptr;
-  std::string why_not{};
+  std::string why_not{};  ///< of a family that is absent
   program::Kernels all{};
 };
 
@@ -159,8 +160,9 @@ std::vector<std::string> nodes_on_host(const program::Program& program, const Mo
 }
 
 Support support_on_device(const char* name, const Model& model, const ModelEngineOptions& options, bool generated) {
+  if (const std::string why_not = why_unusable(Device::cuda, options.device); !why_not.empty())
+    return {.why_not = fmt::format("{}: {}", name, why_not)};
   const OfferedOnDevice& offered = offered_on_device(generated);
-  if (offered.target == nullptr) return {.why_not = fmt::format("{}: {}", name, offered.why_not)};
   const std::shared_ptr<program::Target> target = offered.target(options.device);
   const program::Program program = program::program_for(model, with_threads(options), offered.all, target.get());
   Support support = program::support_of(program, options, target.get());

@@ -20,7 +20,7 @@
 
 namespace spdnn::program {
 
-/// A family's kernels for a precision on this machine.
+/// A family's kernels for a precision on this machine; those for a device, whether or not it can be used.
 struct FamilyKernels {
   Kernels kernels{};
   std::string why_not{};                                    ///< where there are none

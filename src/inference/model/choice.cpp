@@ -90,7 +90,8 @@ Index wanted_batch(const EngineSettings& settings, const Model& model, Index ima
 
 ModelBatch find_model_batch(const EngineSettings& settings, const ModelVariant& variant, const Model& model,
                             Index images, const ModelEngineOptions& options) {
-  const std::size_t budget = memory_budget(variant.device, {.host_memory = options.host_memory});
+  const std::size_t budget =
+      memory_budget(variant.device, {.device = options.device, .host_memory = options.host_memory});
   const auto bytes = [&](Index batch) { return bytes_of_batch(variant, model, options, batch); };
   const std::optional<Index> fixed = fixed_batch(model);
   const Index wanted = wanted_batch(settings, model, images);

@@ -7,7 +7,6 @@
 
 #include "engines/cuda/conv_direct/kernels.hpp"
 #include "engines/cuda/conv_direct/target.hpp"
-#include "engines/cuda/runtime/device_info.hpp"
 
 namespace spdnn {
 
@@ -51,8 +50,6 @@ Extent elements_of_image(const Shape& shape) {
 }  // namespace cuda
 
 program::FamilyKernels kernels_conv_direct(Precision /*precision*/) {
-  std::string why_not;
-  if (!cuda::cuda_available(&why_not, 0)) return {.why_not = why_not};
   return {.kernels = {&cuda::changes_kernel(), &cuda::weighted_kernel(), &cuda::functions_kernel(),
                       &cuda::moves_kernel(), &cuda::axes_kernel()},
           .target = cuda::target_of};

@@ -84,7 +84,7 @@ std::optional<Fitted> fitted(const DirectShape& shape, const CsrMatrix& weights,
 
 std::vector<Offer> direct_offers(const Request& request, const DirectShape& shape, const CsrMatrix& weights,
                                  const std::vector<float>& bias) {
-  const std::optional<Fitted> fit = fitted(shape, weights, device_properties(0).sharedMemPerBlockOptin);
+  const std::optional<Fitted> fit = fitted(shape, weights, current_device_properties().sharedMemPerBlockOptin);
   if (!fit) return {};
   const DirectTiling tiling = fit->tiling;
   const auto fused = fused_functions(request);

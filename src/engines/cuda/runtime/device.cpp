@@ -96,6 +96,12 @@ const cudaDeviceProp& device_properties(int ordinal) {
   return known.emplace(ordinal, properties).first->second;
 }
 
+const cudaDeviceProp& current_device_properties() {
+  int ordinal = 0;
+  check(cudaGetDevice(&ordinal));
+  return device_properties(ordinal);
+}
+
 DeviceInfo device_info(int ordinal) {
   std::string why_not;
   if (!cuda_available(&why_not, ordinal)) throw DeviceError(why_not);

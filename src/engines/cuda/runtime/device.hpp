@@ -20,5 +20,7 @@ Stream stream_on(const EngineOptions& options);
 
 /// The device's properties, read once per process.
 const cudaDeviceProp& device_properties(int ordinal);
+/// Those of this thread's current device.
+const cudaDeviceProp& current_device_properties();
 
 }  // namespace spdnn::cuda
