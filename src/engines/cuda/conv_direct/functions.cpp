@@ -26,10 +26,13 @@ std::vector<Offer> offers_of(const Request& request, const Activation& activatio
   if (!has_images(request, 0)) return {};
   const std::size_t count = elements_of(kImages32, request.output_shape());
   if (activation.kind != Activation::Kind::prelu) {
-    const std::optional<Function> function = function_of(activation);
-    if (!function) return {};
-    return {element_offer(request, [=](const Operands& at) {
-      apply_functions(at.floats(0), count, {{*function}, 1}, at.results(), cudaStreamPerThread);
+    return {element_offer(request, [=, function = function_of(activation), kind = activation.kind,
+                                    alpha = activation.alpha](const Operands& at) {
+      if (function)
+        apply_functions(at.floats(0), count, {{*function}, 1}, at.results(), cudaStreamPerThread);
+      else
+        apply_library_function(at.floats(0), count, static_cast<ElementFunction>(kind), alpha, at.results(),
+                               cudaStreamPerThread);
     })};
   }
   const Shape shape = request.output_shape();
@@ -68,9 +71,10 @@ std::optional<Combination> combination_of(Elementwise::Kind kind) {
       return Combination::maximum;
     case Elementwise::Kind::minimum:
       return Combination::minimum;
-    default:
-      return std::nullopt;
+    case Elementwise::Kind::power:
+      return Combination::power;
   }
+  return std::nullopt;
 }
 
 /// How the operands lie over the output's images; empty if one of them does not lie as images or as a constant of one.

@@ -24,6 +24,14 @@ __global__ void __launch_bounds__(kElementThreads)
   });
 }
 
+__global__ void __launch_bounds__(kElementThreads)
+    library_kernel(const float* x, std::size_t elements, ElementFunction function, float alpha, float* y) {
+  for_each_element(elements, [&](std::size_t i) {
+    const std::size_t place = i * kLanes + threadIdx.x % kLanes;
+    y[place] = library_function(function, alpha, x[place]);
+  });
+}
+
 __device__ float combined(Combination combination, float a, float b) {
   switch (combination) {
     case Combination::add:
@@ -36,6 +44,8 @@ __device__ float combined(Combination combination, float a, float b) {
       return a / b;
     case Combination::maximum:
       return fmaxf(a, b);
+    case Combination::power:
+      return powf(a, b);
     default:
       return fminf(a, b);
   }
@@ -101,6 +111,13 @@ __global__ void __launch_bounds__(kElementThreads)
 void apply_functions(const float* x, std::size_t count, const Functions& functions, float* y, cudaStream_t stream) {
   const std::size_t elements = count / kLanes;
   apply_kernel<<<element_blocks(elements), kElementThreads, 0, stream>>>(x, elements, functions, y);
+  check_launch();
+}
+
+void apply_library_function(const float* x, std::size_t count, ElementFunction function, float alpha, float* y,
+                            cudaStream_t stream) {
+  const std::size_t elements = count / kLanes;
+  library_kernel<<<element_blocks(elements), kElementThreads, 0, stream>>>(x, elements, function, alpha, y);
   check_launch();
 }
 

@@ -34,4 +34,56 @@ __device__ inline float apply(const Functions& functions, float x, std::size_t p
   return x;
 }
 
+/// See apply_library_function().
+__device__ inline float library_function(ElementFunction function, float alpha, float x) {
+  switch (function) {
+    case ElementFunction::elu:
+      return x < 0 ? alpha * expm1f(x) : x;
+    case ElementFunction::softplus:
+      return fmaxf(x, 0.0F) + log1pf(expf(-fabsf(x)));
+    case ElementFunction::exp:
+      return expf(x);
+    case ElementFunction::log:
+      return logf(x);
+    case ElementFunction::sqrt:
+      return sqrtf(x);
+    case ElementFunction::abs:
+      return fabsf(x);
+    case ElementFunction::sign:
+      return x > 0 ? 1.0F : x < 0 ? -1.0F : x;
+    case ElementFunction::floor:
+      return floorf(x);
+    case ElementFunction::ceil:
+      return ceilf(x);
+    case ElementFunction::round:
+      return rintf(x);
+    case ElementFunction::erf:
+      return erff(x);
+    case ElementFunction::sin:
+      return sinf(x);
+    case ElementFunction::cos:
+      return cosf(x);
+    case ElementFunction::tan:
+      return tanf(x);
+    case ElementFunction::asin:
+      return asinf(x);
+    case ElementFunction::acos:
+      return acosf(x);
+    case ElementFunction::atan:
+      return atanf(x);
+    case ElementFunction::sinh:
+      return sinhf(x);
+    case ElementFunction::cosh:
+      return coshf(x);
+    case ElementFunction::asinh:
+      return asinhf(x);
+    case ElementFunction::acosh:
+      return acoshf(x);
+    case ElementFunction::atanh:
+      return atanhf(x);
+    default:
+      return x;
+  }
+}
+
 }  // namespace spdnn::cuda

@@ -34,6 +34,18 @@ struct Functions {
 /// y = functions(x), of `count` numbers.
 void apply_functions(const float* x, std::size_t count, const Functions& functions, float* y, CUstream_st* stream);
 
+/// Activation::Kind, for kernels.
+enum class ElementFunction : std::uint8_t {
+#define SPDNN_ACTIVATION(kind, ...) kind,
+#include "spdnn/activations.def"
+#undef SPDNN_ACTIVATION
+};
+
+/// y = the function of a mathematical library of x, of `count` numbers: one that Function does not have. `alpha`: of
+/// elu.
+void apply_library_function(const float* x, std::size_t count, ElementFunction function, float alpha, float* y,
+                            CUstream_st* stream);
+
 /// y = x where x is not below 0, else the slope of its channel times x; an image has `channels` times `plane` elements.
 void apply_slopes(const float* x, std::size_t blocks, std::size_t channels, std::size_t plane, const float* slopes,
                   float* y, CUstream_st* stream);
@@ -50,7 +62,7 @@ struct Broadcast {
   std::size_t elements[2]{};  ///< of an image
 };
 
-enum class Combination : std::uint8_t { add, subtract, multiply, divide, maximum, minimum };
+enum class Combination : std::uint8_t { add, subtract, multiply, divide, maximum, minimum, power };
 
 void combine(const float* a, const float* b, std::size_t blocks, const Broadcast& broadcast, Combination combination,
              float* y, CUstream_st* stream);
