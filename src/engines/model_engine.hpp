@@ -44,6 +44,9 @@ class ModelEngine {
   /// each call. UsageError for another shape. The engine is then before node 0, as after reset(). The tensor's storage
   /// may be kept and is not written to. Timed as upload.
   virtual void load(const Tensor& images) = 0;
+  /// Says which images load() will be given next, once advance() has been called for those before: an engine on a
+  /// device may copy them beside its kernels. Whether they are loaded next, or others, results are the same.
+  virtual void announce(const Tensor& /*images*/) {}
   /// Goes back before node 0; the loaded images stay. Timed with the nodes.
   virtual void reset() = 0;
   /// Computes nodes from `first` up to `until` (exclusive), at least one, and returns the next node to request, at most

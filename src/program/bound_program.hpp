@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -39,14 +40,17 @@ struct Arenas {
 /// A program whose kernels are bound and whose operands are in memory.
 class BoundProgram {
  public:
-  BoundProgram(const Program& program, Constants& constants, Arenas arenas);
+  /// `target`: the device, if the program has one; it outlives this.
+  BoundProgram(const Program& program, Constants& constants, Arenas arenas, Target* target = nullptr);
 
-  /// The images, which are read in place.
-  void set_input(const float* data);
+  /// The images, which are read in place; `on_device`: their copy there, if there is a device.
+  void set_input(const float* data, const std::byte* on_device = nullptr);
   std::size_t actions() const { return actions_.size(); }
   Index node(std::size_t action) const { return actions_[action].node; }
   Index place(std::size_t action) const { return actions_[action].place; }
   void run(std::size_t action) const { actions_[action].bound->run(); }
+  /// Runs the action and those that are run together with it, if their places are below `until`. Returns the next.
+  std::size_t run(std::size_t action, Index until);
   const float* output(std::size_t number) const;
   /// See ModelEngine::overflow(); for images within the assumed bounds.
   std::optional<Index> overflow() const;
@@ -59,14 +63,28 @@ class BoundProgram {
     Index place = 0;
     std::unique_ptr<Bound> bound;
     Operands operands;
-    std::vector<std::size_t> from_images;  ///< inputs that are the model's
+    /// Inputs that are the model's, and whether they are read on the device.
+    std::vector<std::pair<std::size_t, bool>> from_images;
   };
   struct Output {
     const std::byte* data = nullptr;
     bool is_images = false;
   };
+  /// Actions that follow one another on the device without the host, so that they can be recorded: in the second run,
+  /// as some kernels do more in their first.
+  struct Chain {
+    std::size_t end = 0;
+    bool has_run = false;
+    bool can_be_recorded = true;
+    std::map<const std::byte*, std::function<void()>> recorded{};  ///< by the place of the images
+  };
+  void find_chains(const Program& program);
+
   Arenas arenas_;
+  Target* target_;
+  std::map<std::size_t, Chain> chains_;  ///< by their first actions
   const std::byte* images_ = nullptr;
+  const std::byte* device_images_ = nullptr;
   std::vector<Ready> actions_;
   std::vector<Output> outputs_;
   std::vector<std::pair<Index, const float*>> watched_;  ///< nodes, and their recorded values

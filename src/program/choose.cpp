@@ -21,7 +21,7 @@ double seconds_around(const Kernels& kernels, const Request& request, const Offe
   for (std::size_t i = 0; i < offer.inputs.size(); ++i) {
     const auto& [value, shape, layouts] = request.inputs[i];
     if (std::find(layouts.begin(), layouts.end(), offer.inputs[i]) != layouts.end()) continue;
-    const Change change{shape, layouts.front(), offer.inputs[i], request.threads};
+    const Change change{shape, source_of_change(layouts, offer.inputs[i]), offer.inputs[i], request.threads};
     seconds += choose_change(kernels, change).offer.seconds;
   }
   if (!offer.fused)

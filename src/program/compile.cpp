@@ -29,8 +29,10 @@ class Compiler {
   Program compile() {
     const ValueId input = model_.inputs.front();
     program_.images = images_;
-    places_[input].push_back(new_operand(kRows, shape(input)));
-    program_.buffers.back().kind = Buffer::Kind::input;
+    for (const Layout& layout : layouts_of_images(options_)) {
+      places_[input].push_back(new_operand(layout, shape(input)));
+      program_.buffers.back().kind = Buffer::Kind::input;
+    }
     for (const Step& step : steps_of(model_, options_.epilogues)) run(step);
     current_ = {static_cast<Index>(model_.nodes.size() - 1), {}};
     for (const ValueId output : model_.outputs) program_.outputs.push_back(in_layout(output, kRows));
@@ -41,6 +43,11 @@ class Compiler {
     for (const Watched& watched : program_.watched) keep(watched.beyond);
     program_.unproven = guard_.unproven();
     lay_out_arena();
+    for (const Action& action : program_.actions)
+      for (const Operand& operand : action.inputs) {
+        const Buffer& buffer = program_.buffers[operand.buffer];
+        if (buffer.kind == Buffer::Kind::input && buffer.on_device) program_.device_image_bytes = buffer.lifetime.bytes;
+      }
     return std::move(program_);
   }
 
@@ -117,9 +124,14 @@ class Compiler {
   }
 
   Operand in_layout(ValueId value, const Layout& layout) {
-    const Operand source = as_made(value);
-    for (const Operand& operand : places_[value])
-      if (operand.layout == layout) return operand;
+    as_made(value);
+    std::vector<Layout> layouts;
+    for (const Operand& operand : places_[value]) layouts.push_back(operand.layout);
+    const auto in = [&](const Layout& one) {
+      return std::find(layouts.begin(), layouts.end(), one) - layouts.begin() + places_[value].begin();
+    };
+    if (const auto found = in(layout); found != places_[value].end()) return *found;
+    const Operand source = *in(source_of_change(layouts, layout));
     places_[value].push_back(changed(source, shape(value), layout));
     return places_[value].back();
   }

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "core/system/stopwatch.hpp"
+#include "core/threads/background.hpp"
 #include "model/graph/magnitudes.hpp"
 #include "program/bound_program.hpp"
 #include "program/compile.hpp"
@@ -68,6 +69,7 @@ class Engine final : public ModelEngine {
   }
 
   ~Engine() override {
+    next_images_.reset();
     if (target_ == nullptr) return;
     target_->use();
     target_->wait();
@@ -75,18 +77,25 @@ class Engine final : public ModelEngine {
 
   void load(const Tensor& images) override {
     use_target();
+    if (target_ != nullptr) target_->wait();  // the batch before needs neither its program nor its images any more
     const Index count = images_of(*model_, images, options_.batch);
     const Threads threads(options_.threads);
     const auto made = programs_.find(count);
     BoundProgram* const ready = made == programs_.end() ? nullptr : &made->second;
     bound_ = nullptr;  // if bind() throws, earlier bindings may be invalid
     bound_ = ready != nullptr ? ready : &bind(count);
-    input_ = images.values;
-    bound_->set_input(input_.data());
-    trusted_ = within(reinterpret_cast<const std::byte*>(input_.data()), input_.bytes(), ElementType::fp32,
-                      static_cast<float>(kLargestTrusted));
+    take(images.values);
     images_ = count;
     reset();
+  }
+
+  void announce(const Tensor& images) override {
+    next_images_.reset();
+    if (target_ == nullptr || images.values.bytes() > image_bytes_) return;
+    next_images_.emplace(images.values, [this, values = images.values, to = images_at(1 - side_)](const auto&) {
+      target_->use();
+      return copied(values, to, true);
+    });
   }
 
   void reset() override {
@@ -98,12 +107,16 @@ class Engine final : public ModelEngine {
     require_loaded();
     use_target();
     const Threads threads(options_.threads);
-    for (; next_ < bound_->actions() && bound_->place(next_) < until; ++next_) {
+    while (next_ < bound_->actions() && bound_->place(next_) < until) {
       if (options_.cancelled && options_.cancelled()) throw Cancelled("the run was cancelled");
+      if (!options_.profile) {
+        next_ = bound_->run(next_, until);
+        continue;
+      }
       const Stopwatch watch;
       bound_->run(next_);
-      if (options_.profile && target_ != nullptr) target_->wait();
-      if (options_.profile) seconds_[bound_->node(next_)] += watch.seconds();
+      if (target_ != nullptr) target_->wait();
+      seconds_[bound_->node(next_++)] += watch.seconds();
     }
     return until;
   }
@@ -132,6 +145,39 @@ class Engine final : public ModelEngine {
   /// Programs are kept for use again, but not more than these: a loop over batches needs two, for the last batch too.
   static constexpr std::size_t kMostPrograms = 4;
 
+  /// The images that were announced, on their way to the device.
+  struct Announced {
+    Announced(Array<float> images, std::function<bool(const std::stop_token&)> copy)
+        : values(std::move(images)), trusted(std::move(copy)) {}
+    Array<float> values;
+    Background<bool> trusted;
+  };
+
+  std::byte* images_at(std::size_t side) const { return device_images_.get() + side * image_bytes_; }
+
+  /// Copies images to the device, and returns whether they are within kLargestTrusted. `beside`: on another thread than
+  /// the one of the kernels, and so beside them.
+  bool copied(const Array<float>& images, std::byte* to, bool beside) const {
+    const auto* const from = reinterpret_cast<const std::byte*>(images.data());
+    if (target_ != nullptr && images.bytes() <= image_bytes_) target_->upload(to, from, images.bytes());
+    const Threads threads(beside ? 1 : options_.threads);
+    return within(from, images.bytes(), ElementType::fp32, static_cast<float>(kLargestTrusted));
+  }
+
+  /// Images that were announced are in the other half of the memory.
+  void take(const Array<float>& images) {
+    input_ = images;
+    const bool announced =
+        next_images_ && next_images_->values.data() == images.data() && next_images_->values.size() == images.size();
+    if (announced) {
+      side_ = 1 - side_;
+      trusted_ = next_images_->trusted.get();
+    }
+    next_images_.reset();
+    if (!announced) trusted_ = copied(images, images_at(side_), false);
+    bound_->set_input(images.data(), images_at(side_));
+  }
+
   void use_target() const {
     if (target_ != nullptr) target_->use();
   }
@@ -151,7 +197,13 @@ class Engine final : public ModelEngine {
       arenas_.device = target_->allocate(program.device_arena.bytes);
       device_bytes_ = program.device_arena.bytes;
     }
-    BoundProgram& made = programs_.try_emplace(images, program, constants_, arenas_).first->second;
+    if (program.device_image_bytes > image_bytes_) {
+      next_images_.reset();
+      image_bytes_ = (program.device_image_bytes + kArenaAlignment - 1) / kArenaAlignment * kArenaAlignment;
+      device_images_ = target_->allocate(2 * image_bytes_);
+      target_->wait();  // another thread may write to it
+    }
+    BoundProgram& made = programs_.try_emplace(images, program, constants_, arenas_, target_.get()).first->second;
     if (notes_.empty()) notes_ = made.remarks();  // those of programs for fewer images say the same
     return made;
   }
@@ -169,6 +221,10 @@ class Engine final : public ModelEngine {
   std::map<Index, BoundProgram> programs_;  ///< by number of images
   BoundProgram* bound_ = nullptr;           ///< of the loaded images
   Array<float> input_;
+  std::shared_ptr<std::byte> device_images_;  ///< two halves: of the loaded images, and of those announced
+  std::size_t image_bytes_ = 0;               ///< of a half
+  std::size_t side_ = 0;                      ///< the half of the loaded images
+  std::optional<Announced> next_images_;      ///< its thread uses what is above
   Index images_ = 0;
   bool trusted_ = false;  ///< the images are within kLargestTrusted
   std::size_t next_ = 0;  ///< action
@@ -180,6 +236,7 @@ class Engine final : public ModelEngine {
 
 Program program_for(const Model& model, const ModelEngineOptions& options, const Kernels& kernels, Target* target) {
   const Threads threads(options.threads);
+  if (target != nullptr) target->use();
   return made(model, Magnitudes(model), images_at_once(model, options),
               compile_options(model, options, kernels, target));
 }
@@ -199,7 +256,8 @@ std::string text_to_store(const Program& program, const Model& model, const Mode
 
 Support support_of(const Program& program, const ModelEngineOptions& options, Target* target) {
   if (target != nullptr) {
-    const std::size_t bytes = program.device_arena.bytes + program.device_constant_bytes;
+    const std::size_t bytes =
+        program.device_arena.bytes + program.device_constant_bytes + 2 * program.device_image_bytes;
     const std::size_t budget = target->memory_budget();
     Support support{.working_bytes = bytes, .remarks = program.remarks};
     support.too_large = bytes > budget;

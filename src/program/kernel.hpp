@@ -51,6 +51,8 @@ class Bound {
   /// Computes every byte of the output, with zeros in the padding of channel blocks. On OpenMP's threads, or after what
   /// was given to the device before; then it may return before that is done, unless the output is in host memory.
   virtual void run() = 0;
+  /// Whether run() only starts kernels on a device, in a form that Target::recorded() can record.
+  virtual bool can_be_recorded() const { return true; }
 };
 
 /// One that calls a function with its operands.

@@ -1,8 +1,16 @@
 #include "program/layout.hpp"
 
+#include <algorithm>
+
 #include "model/operations/geometry.hpp"
 
 namespace spdnn::program {
+
+const Layout& source_of_change(const std::vector<Layout>& layouts, const Layout& wanted) {
+  const auto near =
+      std::find_if(layouts.begin(), layouts.end(), [&](const Layout& layout) { return layout.place == wanted.place; });
+  return near == layouts.end() ? layouts.front() : *near;
+}
 
 bool fits(Order order, const Shape& shape) {
   if (order == Order::images32) return !shape.empty();

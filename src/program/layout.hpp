@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "spdnn/tensor.hpp"
 
@@ -32,12 +33,17 @@ struct Layout {
 };
 
 inline constexpr Layout kRows{};
+inline constexpr Layout kDeviceRows{Order::rows, ElementType::fp32, Place::device};
 inline constexpr Layout kImages32{Order::images32, ElementType::fp32, Place::device};
 /// Images of a block of images32.
 inline constexpr Extent kImagesTogether = 32;
 
 /// Whether a tensor in that layout is in a device's memory.
 inline bool on_device(const Layout& layout) { return layout.place == Place::device; }
+
+/// Which of a value's layouts it is changed from, if `wanted` is none of them: the first in the same memory, otherwise
+/// the first.
+const Layout& source_of_change(const std::vector<Layout>& layouts, const Layout& wanted);
 
 /// Whether a tensor of that shape can have the order: `rows` are of any shape, `images32` of one with an axis, the
 /// others of images and sequences.

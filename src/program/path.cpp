@@ -60,7 +60,7 @@ class PathFinder {
 
   Path find() {
     States states(1);
-    states.front().there[model_.inputs.front()] = {kRows};
+    states.front().there[model_.inputs.front()] = layouts_of_images(options_);
     for (std::size_t number = 0; number < steps_.size(); ++number) {
       states = after(states, steps_[number]);
       if (states.empty()) throw UsageError("no kernel supports " + node_text(model_, steps_[number].node));
@@ -158,10 +158,10 @@ class PathFinder {
   void change(State& state, ValueId value, const Layout& layout) {
     std::vector<Layout>& there = layouts_of(state.there, value);
     if (std::find(there.begin(), there.end(), layout) != there.end()) return;
-    const auto [place, is_new] =
-        changes_.try_emplace(fmt::format("{} {} {}", value, text(there.front()), text(layout)));
+    const Layout source = source_of_change(there, layout);
+    const auto [place, is_new] = changes_.try_emplace(fmt::format("{} {} {}", value, text(source), text(layout)));
     if (is_new) {
-      const Change change{with_batch(model_.values[value].shape, images_), there.front(), layout, options_.threads};
+      const Change change{with_batch(model_.values[value].shape, images_), source, layout, options_.threads};
       place->second = choose_change(options_.kernels, change).offer.seconds;
     }
     state.seconds += place->second;

@@ -65,8 +65,9 @@ struct Program {
   std::size_t constant_bytes = 0;
   ArenaLayout device_arena;  ///< likewise, in a device's memory
   std::size_t device_constant_bytes = 0;
-  std::vector<std::string> remarks;  ///< for nodes with a choice: the kernel and the reason
-  std::vector<Index> zeros_skipped;  ///< nodes whose zero weights are not multiplied
+  std::size_t device_image_bytes = 0;  ///< of the images, if actions read them there
+  std::vector<std::string> remarks;    ///< for nodes with a choice: the kernel and the reason
+  std::vector<Index> zeros_skipped;    ///< nodes whose zero weights are not multiplied
 
   double seconds() const {
     double sum = 0;

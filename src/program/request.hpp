@@ -18,6 +18,11 @@ inline std::vector<Layout>& layouts_of(LayoutsOfValues& there, ValueId value) {
   return layouts;
 }
 
+/// The layouts in which the model's input is given: rows of the host, and those copied to the device.
+inline std::vector<Layout> layouts_of_images(const CompileOptions& options) {
+  return options.target == nullptr ? std::vector<Layout>{kRows} : std::vector<Layout>{kRows, kDeviceRows};
+}
+
 /// Requests to kernels for a step.
 Request request_for(const Model& model, const Step& step, Extent images, const CompileOptions& options,
                     LayoutsOfValues& there);

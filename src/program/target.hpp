@@ -26,6 +26,9 @@ class Target {
   virtual void download(std::byte* to, const std::byte* from, std::size_t bytes) = 0;
   /// Calls `work`, which runs kernels, that many times or more, and returns the device's seconds of so many calls.
   virtual std::vector<double> seconds(Index runs, const std::function<void()>& work) = 0;
+  /// Records the kernels that `work` runs, instead of running them. The function that is returned runs them all; it is
+  /// empty if they cannot be recorded.
+  virtual std::function<void()> recorded(const std::function<void()>& work) = 0;
   /// Waits for all that was given to the device.
   virtual void wait() = 0;
   /// Bytes that a program may take at most.

@@ -64,12 +64,20 @@ class RunnableModel final : public Runnable {
   void load(const ImageRange& images) override {
     const bool all = images.count == image_count();
     engine_->load(all ? images_ : images_from(images_, images.first, images.count));
+    next_ = images.first + images.count;
     node_seconds_.clear();
     differing_ = 0;
   }
   void reset() override { engine_->reset(); }
   Index advance(Index first, Index until) override { return engine_->advance(first, until); }
-  void finish() override { found_ = engine_->outputs(); }
+  /// Before the first trial of a batch has ended, the images that probably follow are announced.
+  void finish() override {
+    if (const Index count = std::min(result_.batch, image_count() - next_); count > 0) {
+      engine_->announce(images_from(images_, next_, count));
+      next_ = image_count();
+    }
+    found_ = engine_->outputs();
+  }
   void keep(int trial) override {
     if (trial == 0)
       first_ = std::move(found_);
@@ -108,6 +116,7 @@ class RunnableModel final : public Runnable {
   std::unique_ptr<ModelEngine>& engine_;
   bool stays_;                                   ///< the engine is that of an earlier run
   std::vector<std::shared_ptr<float[]>> rooms_;  ///< the storage of the result's outputs, of several batches
+  Index next_ = 0;                               ///< the first image to announce
   std::vector<Tensor> found_;                    ///< of the last trial
   std::vector<Tensor> first_;                    ///< of the batch's first
   std::vector<double> node_seconds_;             ///< of the batch's trials

@@ -361,6 +361,28 @@ TEST_P(ModelEngines, TakeBatchesOfAnySizeOneAfterAnother) {
   EXPECT_TRUE(same_bits(run(*engine, model, testing::random_tensor(rng, {7, 3, 12, 10})), first.front()));
 }
 
+/// Whether a batch was announced, another was, or none.
+TEST_P(ModelEngines, GiveTheSameForBatchesThatWereAnnounced) {
+  const ModelCase one = testing::small_network(3, 0.5);
+  const Shape& input = one.model.values[one.model.inputs.front()].shape;
+  testing::Rng rng(41);
+  std::vector<Tensor> batches;
+  for (const Extent images : {5, 5, 3, 5}) batches.push_back(testing::random_tensor(rng, with_batch(input, images)));
+  const auto engine = engine_for(variant(), one.model, {.batch = 5});
+  std::vector<std::vector<Tensor>> alone;
+  for (const Tensor& batch : batches) alone.push_back(run(*engine, one.model, batch));
+  for (const std::size_t ahead : {1, 2}) {
+    const auto depth = static_cast<Index>(one.model.nodes.size());
+    for (std::size_t i = 0; i < batches.size(); ++i) {
+      engine->load(batches[i]);
+      for (Index next = 0; next < depth;) next = engine->advance(next, depth);
+      engine->announce(batches[(i + ahead) % batches.size()]);
+      EXPECT_TRUE(same_bits(engine->outputs(), alone[i])) << i << " " << ahead;
+    }
+  }
+  engine->announce(batches[0]);  // and the engine is destroyed
+}
+
 TEST_P(ModelEngines, ForgetTheBatchBefore) { EXPECT_LE(ratio_after_no_numbers(variant()), 1); }
 
 /// On processors with AVX-512, oneDNN chooses layouts without filling; in a process of its own, the test restricts it

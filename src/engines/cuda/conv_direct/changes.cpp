@@ -1,14 +1,19 @@
-// The kernel that changes between rows in the host's memory and images32.
+// The kernel that changes between rows, of the host or of the device, and images32.
 
+#include <cuda_runtime_api.h>
+
+#include "engines/cuda/conv_direct/copies.hpp"
 #include "engines/cuda/conv_direct/images32.hpp"
 #include "engines/cuda/conv_direct/kernels.hpp"
-#include "engines/cuda/runtime/check.hpp"
 
 namespace spdnn::cuda {
 
 namespace {
 
 using program::Change;
+using program::kDeviceRows;
+using program::kRows;
+using program::Layout;
 using program::Offer;
 using program::Operands;
 
@@ -20,24 +25,26 @@ class Changes final : public program::Kernel {
   std::string_view name() const override { return "images32"; }
 
   Offer change(const Change& change) const override {
-    const bool to_device = change.from == program::kRows && change.to == program::kImages32;
-    const bool to_host = change.from == program::kImages32 && change.to == program::kRows;
-    if (!to_device && !to_host) return {.why_not = "changes between rows and images32 alone"};
+    const bool to_blocks = change.to == program::kImages32;
+    const Layout& rows = to_blocks ? change.from : change.to;
+    const bool takes = (to_blocks || change.from == program::kImages32) && (rows == kRows || rows == kDeviceRows);
+    if (!takes) return {.why_not = "changes between rows and images32 alone"};
     const auto images = static_cast<std::size_t>(change.shape.front());
     const auto elements = static_cast<std::size_t>(elements_of_image(change.shape));
     const std::size_t bytes = images * elements * sizeof(float);
-    Offer offer{.scratch = bytes, .scratch_on_device = true};
-    offer.seconds = seconds_of_copy(static_cast<double>(bytes));
+    const bool copies = rows == kRows;
+    Offer offer{.scratch = copies ? bytes : 0, .scratch_on_device = true};
+    offer.seconds =
+        copies ? seconds_of_copy(static_cast<double>(bytes)) : seconds_on_device(2 * static_cast<double>(bytes));
     offer.bind = [=] {
       return program::bound([=](const Operands& at) {
-        auto* const rows = reinterpret_cast<float*>(at.scratch);
-        if (to_device) {
-          check(cudaMemcpyAsync(rows, at.inputs[0], bytes, cudaMemcpyHostToDevice, cudaStreamPerThread));
-          rows_to_images32(rows, images, elements, at.results(), cudaStreamPerThread);
+        auto* const scratch = reinterpret_cast<float*>(at.scratch);
+        if (to_blocks) {
+          if (copies) copy_to_device(scratch, at.inputs[0], bytes);
+          rows_to_images32(copies ? scratch : at.floats(0), images, elements, at.results(), cudaStreamPerThread);
         } else {
-          images32_to_rows(at.floats(0), images, elements, rows, cudaStreamPerThread);
-          check(cudaMemcpyAsync(at.output, rows, bytes, cudaMemcpyDeviceToHost, cudaStreamPerThread));
-          check(cudaStreamSynchronize(cudaStreamPerThread));
+          images32_to_rows(at.floats(0), images, elements, copies ? scratch : at.results(), cudaStreamPerThread);
+          if (copies) copy_to_host(at.output, scratch, bytes);
         }
       });
     };

@@ -4,12 +4,15 @@
 
 #include <algorithm>
 
+#include "engines/cuda/conv_direct/copies.hpp"
 #include "engines/cuda/conv_direct/images32.hpp"
 #include "engines/cuda/conv_direct/kernels.hpp"
 #include "engines/cuda/runtime/device.hpp"
 #include "engines/cuda/runtime/device_info.hpp"
+#include "engines/cuda/runtime/handle.hpp"
 #include "engines/cuda/runtime/memory.hpp"
 #include "engines/cuda/runtime/timing.hpp"
+#include "spdnn/error.hpp"
 
 namespace spdnn::cuda {
 
@@ -26,15 +29,29 @@ class CudaTarget final : public program::Target {
     return {data, [](std::byte* memory) { cudaFreeAsync(memory, cudaStreamPerThread); }};
   }
   void upload(std::byte* to, const std::byte* from, std::size_t bytes) override {
-    check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, cudaStreamPerThread));
+    copy_to_device(to, from, bytes);
     wait();
   }
-  void download(std::byte* to, const std::byte* from, std::size_t bytes) override {
-    check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, cudaStreamPerThread));
-    wait();
-  }
+  void download(std::byte* to, const std::byte* from, std::size_t bytes) override { copy_to_host(to, from, bytes); }
   std::vector<double> seconds(Index runs, const std::function<void()>& work) override {
     return device_seconds(cudaStreamPerThread, runs, work);
+  }
+  std::function<void()> recorded(const std::function<void()>& work) override {
+    Graph graph;
+    check(cudaStreamBeginCapture(cudaStreamPerThread, cudaStreamCaptureModeThreadLocal));
+    bool worked = true;
+    try {
+      work();
+    } catch (const DeviceError&) {  // the caller meets it again when it runs the kernels
+      worked = false;
+    }
+    worked = cudaStreamEndCapture(cudaStreamPerThread, graph.out()) == cudaSuccess && worked;
+    const auto ready = std::make_shared<GraphExec>();
+    if (!worked || cudaGraphInstantiate(ready->out(), graph, 0) != cudaSuccess) {
+      cudaGetLastError();
+      return {};
+    }
+    return [ready] { check(cudaGraphLaunch(*ready, cudaStreamPerThread)); };
   }
   void wait() override { check(cudaStreamSynchronize(cudaStreamPerThread)); }
   std::size_t memory_budget() override { return cuda::memory_budget(options_); }

@@ -184,6 +184,9 @@ class BoundGenerated final : public program::Bound {
       direct_->run();
   }
 
+  /// A graph of its own cannot be a part of another.
+  bool can_be_recorded() const override { return launch_ == nullptr; }
+
  private:
   void make_launch() {
     std::vector<const float*> others;

@@ -1,0 +1,165 @@
+// What the engine does with a device: here one whose memory is the host's, and whose kernels are those of `plain`.
+
+#include "program/target.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <cstring>
+
+#include "program/bound_program.hpp"
+#include "program/engine.hpp"
+#include "support/kernel_contract.hpp"
+#include "support/models.hpp"
+
+namespace spdnn {
+namespace {
+
+using program::Layout;
+using program::Operands;
+using program::Place;
+
+class PretendedDevice final : public program::Target {
+ public:
+  void use() override {}
+  std::shared_ptr<std::byte> allocate(std::size_t bytes) override { return program::host_memory(bytes); }
+  void upload(std::byte* to, const std::byte* from, std::size_t bytes) override {
+    std::memcpy(to, from, bytes);
+    ++uploads;
+  }
+  void download(std::byte* to, const std::byte* from, std::size_t bytes) override { std::memcpy(to, from, bytes); }
+  std::vector<double> seconds(Index runs, const std::function<void()>& work) override {
+    work();
+    return std::vector<double>(runs, 1);
+  }
+  std::function<void()> recorded(const std::function<void()>& work) override {
+    ++records;
+    return work;
+  }
+  void wait() override {}
+  std::size_t memory_budget() override { return std::size_t{1} << 30U; }
+  std::function<std::unique_ptr<program::Bound>()> watch(const Shape& shape, float most) override {
+    return [count = elements(shape).value(), most] {
+      return program::bound([=](const Operands& at) {
+        *at.results() =
+            std::all_of(at.floats(0), at.floats(0) + count, [&](float x) { return std::abs(x) <= most; }) ? 0.F : 1.F;
+      });
+    };
+  }
+
+  std::atomic<int> uploads = 0;
+  int records = 0;
+};
+
+/// A kernel of the host whose tensors are in the device's memory.
+class OnPretendedDevice final : public program::Kernel {
+ public:
+  explicit OnPretendedDevice(const program::Kernel& host) : host_(host) {}
+  std::string_view name() const override { return host_.name(); }
+  std::vector<program::Offer> offers(const program::Request& request) const override {
+    program::Request of_host = request;
+    for (program::Input& input : of_host.inputs)
+      for (Layout& layout : input.layouts) layout = placed(layout, Place::host);
+    std::vector<program::Offer> offers = host_.offers(of_host);
+    std::erase_if(offers, [](const program::Offer& offer) { return !offer.takes(); });
+    for (program::Offer& offer : offers) {
+      for (Layout& layout : offer.inputs) layout = placed(layout, Place::device);
+      offer.output = placed(offer.output, Place::device);
+      offer.scratch_on_device = true;
+      for (program::Constant& constant : offer.constants) constant.on_device = true;
+    }
+    return offers;
+  }
+  program::Offer change(const program::Change& change) const override {
+    const program::Change of_host{change.shape, placed(change.from, Place::host), placed(change.to, Place::host),
+                                  change.threads};
+    if (of_host.from != of_host.to && of_host.from.order != program::Order::images32) return host_.change(of_host);
+    return {.bind = [bytes = elements(change.shape).value() * sizeof(float)] {
+      return program::bound([=](const Operands& at) { std::memcpy(at.output, at.inputs[0], bytes); });
+    }};
+  }
+
+ private:
+  static Layout placed(const Layout& layout, Place place) { return {layout.order, layout.type, place}; }
+
+  const program::Kernel& host_;
+};
+
+class PretendedDeviceTest : public ::testing::Test {
+ protected:
+  PretendedDeviceTest() {
+    for (const program::Kernel* const kernel : testing::kernels_of("plain")) {
+      kernels_.push_back(std::make_unique<OnPretendedDevice>(*kernel));
+      offered_.push_back(kernels_.back().get());
+    }
+  }
+  std::unique_ptr<ModelEngine> engine(const Model& model) const {
+    return program::make(std::make_shared<const Model>(model), {.batch = 5, .threads = 1}, offered_, device_);
+  }
+  static std::vector<Tensor> run_once(ModelEngine& engine, const Model& model, const Tensor& images,
+                                      const Tensor* announced = nullptr) {
+    const auto depth = static_cast<Index>(model.nodes.size());
+    engine.load(images);
+    for (Index next = 0; next < depth;) next = engine.advance(next, depth);
+    if (announced != nullptr) engine.announce(*announced);
+    return engine.outputs();
+  }
+  static bool equal_bits(const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
+    return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Tensor& x, const Tensor& y) {
+      return x.shape == y.shape && std::memcmp(x.values.data(), y.values.data(), x.values.bytes()) == 0;
+    });
+  }
+
+  std::shared_ptr<PretendedDevice> device_ = std::make_shared<PretendedDevice>();
+  std::vector<std::unique_ptr<OnPretendedDevice>> kernels_;
+  program::Kernels offered_;
+  testing::ModelCase network_ = testing::small_network(3, 0.5, 5);
+};
+
+TEST_F(PretendedDeviceTest, OutputsAreWithinTheBoundInEveryRun) {
+  const auto engine = this->engine(network_.model);
+  const std::vector<Bounded> expected = evaluate(network_.model, network_.inputs);
+  for (int time = 0; time < 3; ++time) {
+    const std::vector<Tensor> found = run_once(*engine, network_.model, network_.inputs.front());
+    ASSERT_EQ(found.size(), expected.size());
+    for (std::size_t i = 0; i < found.size(); ++i) EXPECT_LE(largest_ratio(expected[i], found[i].values), 1);
+  }
+}
+
+TEST_F(PretendedDeviceTest, KernelsAreRecordedInTheSecondRunForEachPlaceOfTheImages) {
+  const auto engine = this->engine(network_.model);
+  const Tensor& images = network_.inputs.front();
+  run_once(*engine, network_.model, images);
+  EXPECT_EQ(device_->records, 0);
+  run_once(*engine, network_.model, images);
+  const int chains = device_->records;
+  EXPECT_GT(chains, 0);
+  run_once(*engine, network_.model, images, &images);
+  EXPECT_EQ(device_->records, chains);
+  run_once(*engine, network_.model, images);  // in the other place
+  EXPECT_EQ(device_->records, 2 * chains);
+}
+
+TEST_F(PretendedDeviceTest, ImagesThatWereAnnouncedAreCopiedOnce) {
+  testing::Rng rng(41);
+  const Shape& input = network_.model.values[network_.model.inputs.front()].shape;
+  std::vector<Tensor> batches;
+  for (const Extent images : {5, 5, 3, 5}) batches.push_back(testing::random_tensor(rng, with_batch(input, images)));
+  const auto engine = this->engine(network_.model);
+  std::vector<std::vector<Tensor>> alone;
+  for (const Tensor& batch : batches) alone.push_back(run_once(*engine, network_.model, batch));
+  const int before = device_->uploads;
+  for (std::size_t i = 0; i < batches.size(); ++i) {
+    const Tensor* const next = i + 1 < batches.size() ? &batches[i + 1] : nullptr;
+    EXPECT_TRUE(equal_bits(run_once(*engine, network_.model, batches[i], next), alone[i])) << i;
+  }
+  EXPECT_EQ(device_->uploads, before + static_cast<int>(batches.size()));
+  // Others are loaded than those that were announced.
+  for (std::size_t i = 0; i < batches.size(); ++i)
+    EXPECT_TRUE(equal_bits(run_once(*engine, network_.model, batches[i], &batches[(i + 2) % 4]), alone[i])) << i;
+}
+
+}  // namespace
+}  // namespace spdnn
