@@ -3,6 +3,7 @@
 #include "cli/infer_model.hpp"
 #include "cli/specification.hpp"
 #include "core/system/system_failure.hpp"
+#include "core/text/amounts.hpp"
 #include "core/text/message.hpp"
 #include "inference/model/compiled_program.hpp"
 #include "inference/network/conversion.hpp"
@@ -14,6 +15,9 @@
 #include "io/networks/directory/layer_names.hpp"
 #include "io/networks/outputs.hpp"
 #include "io/packed/stored_plan.hpp"
+#include "prune/quantise.hpp"
+#include "prune/select.hpp"
+#include "prune/two_of_four.hpp"
 #include "spdnn/error.hpp"
 #include "spdnn/files.hpp"
 
@@ -38,7 +42,11 @@ CommandForm convert_form() {
       ("form", takes("tsv|tsv.gz|mtx|packed"), "format of a network in OUT; default tsv")        //
       ("weights", takes("dense|sparse"),
        "of a model OUT.onnx; sparse: without their zeros, if that takes fewer bytes, for the few programs that read "
-       "sparse initializers; default: dense")                                                                //
+       "sparse initializers; default: dense")  //
+      ("to", takes("2:4|fp16|int8|codebook4|codebook5|codebook6|codebook7|codebook8"),
+       "form of the weights of a packed model: 2:4, exact, or rounded: fp16, int8 with a scale for each output "
+       "channel, a "
+       "codebook of 16 to 256 numbers for each layer")                                                       //
       ("plan", takes("PASSES"), "store a plan for these passes with a packed network: all, dead or a list")  //
       ("plan-device", takes("auto|cpu|cuda"), "device that finds twins for --plan; auto is cpu")             //
       ("program", takes("VARIANT|auto"),
@@ -111,6 +119,36 @@ void print_notes(const FileNotes& notes) {
   for (const std::string& note : notes) print_message({"note: ", note});
 }
 
+void store_groups(Model& model) {
+  const TwoOfFourForm form = store_two_of_four(model);
+  print_message(
+      {fmt::format("note: the weights of {} are stored as 2:4, {} in memory instead of {}",
+                   counted(form.nodes, "node", "nodes"), bytes_text(form.bytes_after), bytes_text(form.bytes_before)),
+       form.left == 0 ? ""
+                      : fmt::format("; {} with filters of fewer than {} weights not",
+                                    counted(form.left, "node", "nodes"), kFewWeights)});
+}
+
+void round_weights(Model& model, const std::string& to) {
+  const QuantisationLoss loss = quantise(model, parse_quantisation(to));
+  print_message(
+      {fmt::format("note: the weights of {} were rounded, which changed them by {:.3g} % (Euclidean); they take "
+                   "{} in memory instead of {}",
+                   counted(loss.nodes, "node", "nodes"), 100 * loss.change, bytes_text(loss.bytes_after),
+                   bytes_text(loss.bytes_before))});
+}
+
+/// Does what --to asks for, and says what that changed.
+void change_weights(const Path& out, const po::variables_map& values, Model& model) {
+  const auto to = text_of(values, "to");
+  if (!to) return;
+  if (out.extension() != ".spdnn") throw UsageError("--to: only packed models, .spdnn, hold such weights");
+  if (*to == "2:4")
+    store_groups(model);
+  else
+    round_weights(model, *to);
+}
+
 /// The model is converted as it is in its file, without the rewrites of `infer`.
 void convert_model(const Path& in, const Path& out, const po::variables_map& values) {
   refuse(values,
@@ -129,6 +167,7 @@ void convert_model(const Path& in, const Path& out, const po::variables_map& val
   if (const auto text = text_of(values, "shape")) shape = parse_shape(*text);
   Model model = read_model(in, shape);
   model.program.reset();  // the options say whether there is one
+  change_weights(out, values, model);
   if (const auto variant = text_of(values, "program")) {
     if (out.extension() != ".spdnn") throw UsageError("--program: only packed models, .spdnn, hold a program");
     EngineSettings settings;
@@ -203,7 +242,7 @@ int convert(const Arguments& arguments) {
     convert_model(in, out, values);
     return 0;
   }
-  refuse(values, {"shape", "program", "tune", "batch", "threads", "weights"}, "networks and images");
+  refuse(values, {"shape", "program", "tune", "batch", "threads", "weights", "to"}, "networks and images");
   if (kind == Kind::network)
     convert_network(in, out, values);
   else

@@ -18,14 +18,18 @@ namespace spdnn::cli {
 
 namespace {
 
-constexpr const char* kPruneUsage = "spdnn prune MODEL OUT (--sparsity S | --per-layer FILE | --pattern N:M) [OPTIONS]";
+constexpr const char* kPruneUsage =
+    "spdnn prune MODEL OUT (--sparsity S | --per-layer FILE | --min-accuracy A | --pattern N:M) [OPTIONS]";
 
 CommandForm prune_form() {
   OptionGroup weights{.heading = "Which weights"};
   weights.options.add_options()                                                                                //
       ("sparsity", takes("S"), "share of zeros, from 0 to below 1, in each layer or in all together")          //
       ("per-layer", takes("FILE"), "shares by layer: lines of a node's name or number, a blank, and a share")  //
-      ("scope", takes("layer|global", "layer"), "--sparsity holds for each layer, or for all together")        //
+      ("min-accuracy", takes("A"),
+       "search the shares with the least predicted time that keep this accuracy or, without labels, this share of the "
+       "dense model's predictions")                                                                      //
+      ("scope", takes("layer|global", "layer"), "--sparsity holds for each layer, or for all together")  //
       ("pattern", takes("free|uniform|N:M", "free"),
        "uniform: as many weights for each output channel; 2:4: at most 2 of 4 neighbouring input channels")  //
       ("score", takes("magnitude|activations", "magnitude"),
@@ -84,6 +88,7 @@ PruneSpec prune_spec(const po::variables_map& values) {
   if (const auto text = text_of(values, "sparsity")) spec.share = WantedShare{share_in(*text), global};
   if (global && !spec.share) throw UsageError("--scope global needs --sparsity");
   spec.shares = text_of(values, "per-layer").value_or("");
+  if (const auto least = text_of(values, "min-accuracy")) spec.min_accuracy = parse_real("min-accuracy", *least);
   if (const auto shape = text_of(values, "shape")) spec.shape = parse_shape(*shape);
   spec.inputs = model_inputs(values);
   spec.settings = prune_settings(values, values.count("inputs") != 0);

@@ -9,6 +9,10 @@
 
 namespace spdnn {
 
+/// Layers whose filters have fewer weights stay dense: depthwise convolutions and first layers of images, of which
+/// hardly anything can be left out, and for which sparse kernels gain nothing.
+inline constexpr Index kFewWeights = 32;
+
 /// Which weights of a layer may be kept together.
 struct Structure {
   enum class Kind {

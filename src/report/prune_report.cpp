@@ -46,6 +46,13 @@ std::string measure_text(const PruneMeasure& measure) {
   return text + fmt::format("distance   {:.4f} of the dense model's outputs\n", measure.distance);
 }
 
+OrderedJson trials_json(const std::vector<PruneTrial>& trials) {
+  OrderedJson all = OrderedJson::array();
+  for (const PruneTrial& trial : trials)
+    all.push_back({{"share", trial.share}, {"loss", trial.loss}, {"predicted", trial.seconds}});
+  return all;
+}
+
 OrderedJson layer_json(const PrunedLayer& layer) {
   const auto both = [](auto before, auto after) { return OrderedJson{{"before", before}, {"after", after}}; };
   return {{"node", layer.node + 1},
@@ -55,7 +62,8 @@ OrderedJson layer_json(const PrunedLayer& layer) {
           {"weights", layer.weights},
           {"nonzeros", both(layer.nonzeros_before, layer.nonzeros_after)},
           {"predicted_seconds", both(layer.seconds_before, layer.seconds_after)},
-          {"output_error", both(json_or_null(layer.error_before), json_or_null(layer.error_after))}};
+          {"output_error", both(json_or_null(layer.error_before), json_or_null(layer.error_after))},
+          {"trials", trials_json(layer.trials)}};
 }
 
 OrderedJson measure_json(const PruneMeasure& measure) {

@@ -8,6 +8,13 @@
 
 namespace spdnn {
 
+/// What pruning one layer alone, and repairing its weights, costs and saves.
+struct PruneTrial {
+  double share = 0;    ///< of zeros
+  double loss = 0;     ///< PruneMeasure::distance on the calibration images
+  double seconds = 0;  ///< of the layer, predicted
+};
+
 /// A node with weights, before and after.
 struct PrunedLayer {
   std::size_t node = 0;  ///< from 0
@@ -23,6 +30,7 @@ struct PrunedLayer {
   /// taken away and after the repair; empty without one.
   std::optional<double> error_before{};
   std::optional<double> error_after{};
+  std::vector<PruneTrial> trials{};  ///< of a search; otherwise empty
 };
 
 /// How well the pruned model does what the dense one does, on the measured images.

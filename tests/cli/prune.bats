@@ -67,6 +67,23 @@ zeros() { "$SPDNN" inspect "$1" --json - 2>/dev/null | jq -c '[.nodes[] | select
   grep -qE '^accuracy +1\.0000 -> ' text
 }
 
+@test "the search keeps the accuracy, and leaves layers dense that gain no time" {
+  search=(prune dense.onnx out.onnx --inputs images.npy --threads 1 --json out.json)
+  "$SPDNN" "${search[@]}" --min-accuracy 0.6 >text
+  jq -e '.measured.agreement >= 0.6' out.json
+  PYTHONDONTWRITEBYTECODE=1 "$root/tests/tools/check_lines.py" out.json
+  [ "$(jq -c '[.layers[].trials | length]' out.json)" = '[0,5,5,5]' ]
+  jq -e '[.layers[] | .trials[-1].predicted as $least | select(.pruned) | $least < .predicted_seconds.before] | all' out.json
+  jq -e '[.layers[] | select(.pruned) | .predicted_seconds | .after < .before] | length > 0 and all' out.json
+  grep -qE '^note .* steps that save time keep the agreement at 0.6 or above' text
+  rm out.onnx out.json
+  printf '9\n%.0s' {1..48} >labels.txt
+  refused 2 "*the dense model has 0.*, less than 0.999*" dense.onnx out.onnx --inputs images.npy --labels labels.txt --min-accuracy 0.999
+  refused 2 "*--min-accuracy*1.5, expected more than 0 and at most 1*" dense.onnx out.onnx --inputs images.npy --min-accuracy 1.5
+  refused 2 "*needs --inputs*" dense.onnx out.onnx --min-accuracy 0.5
+  refused 2 "*expected one of --sparsity*" dense.onnx out.onnx --inputs images.npy --min-accuracy 0.5 --sparsity 0.5
+}
+
 @test "a pruned network keeps its accuracy" {
   cnn=$root/../shared/data/cnn
   [ -f "$cnn/trained-1.tar.xz" ] || skip "needs ../shared/data/cnn"
@@ -77,10 +94,50 @@ zeros() { "$SPDNN" inspect "$1" --json - 2>/dev/null | jq -c '[.nodes[] | select
   jq -e '.measured.accuracy.before - .measured.accuracy.after < 0.02' out.json
 }
 
+@test "convert --to rounds weights: smaller files, the same zeros, verified by the reference" {
+  "$SPDNN" prune dense.onnx pruned.onnx --sparsity 0.95 >/dev/null
+  "$SPDNN" convert pruned.onnx fp32.spdnn
+  size() { stat -c %s "$1.spdnn"; }
+  for form in fp16 int8 codebook4 codebook6; do
+    "$SPDNN" convert pruned.onnx $form.spdnn --to $form 2>note
+    grep -q '^spdnn: note: the weights of 4 nodes were rounded, which changed them by ' note
+    [ "$(size $form)" -lt "$(size fp32)" ]
+    [ "$(zeros $form.spdnn | jq 'add')" -ge "$(zeros pruned.onnx | jq 'add')" ]
+    "$SPDNN" infer --model $form.spdnn --inputs images.npy --verify all >report
+    grep -q '^verdict *PASSED' report
+  done
+  [ $((8 * $(size codebook4))) -lt "$(stat -c %s dense.onnx)" ]
+  "$SPDNN" inspect codebook4.spdnn | grep -qE '^weights +csr f32 palette of '
+  run "$SPDNN" convert codebook4.spdnn again.spdnn --to int8
+  [ "$status" -eq 3 ]
+  [[ "$output" == *"its weights are quantised already"* ]]
+  refused 3 "*its weights are quantised already*" codebook4.spdnn out.onnx --sparsity 0.99
+  for wrong in "pruned.onnx again.onnx --to int8" "pruned.onnx again.spdnn --to int4" "pruned.onnx again.spdnn --to codebook9"; do
+    # shellcheck disable=SC2086  # words are meant
+    run "$SPDNN" convert $wrong
+    [ "$status" -eq 2 ]
+    [ ! -e again.spdnn ]
+  done
+}
+
+@test "convert --to 2:4 is exact, and refuses a model that does not fit with its worst rows" {
+  "$SPDNN" prune dense.onnx groups.onnx --pattern 2:4 >/dev/null
+  "$SPDNN" convert groups.onnx groups.spdnn --to 2:4 2>note
+  grep -q '^spdnn: note: the weights of 3 nodes are stored as 2:4, .*; 1 node with filters of fewer than 32 weights not$' note
+  "$SPDNN" inspect groups.spdnn | grep -qE '^weights +2:4 f32 .* of 3 nodes'
+  "$SPDNN" convert groups.spdnn again.onnx
+  "$SPDNN" convert groups.onnx same.onnx
+  cmp again.onnx same.onnx
+  run "$SPDNN" convert dense.onnx refused.spdnn --to 2:4
+  [ "$status" -eq 3 ]
+  [[ "$output" == *"50 of 50 rows have more than 2 non-zeros in four neighbouring input channels, the worst: row 1 in 125 groups"* ]]
+  [ ! -e refused.spdnn ]
+}
+
 @test "shares, patterns, files and images that do not fit are refused" {
   for share in 1 1.5 -0.1; do refused 2 "*--sparsity: $share is outside \[0, 1)*" dense.onnx out.onnx --sparsity $share; done
   refused 2 "*--sparsity: 'x' is not a*" dense.onnx out.onnx --sparsity x
-  refused 2 "*expected one of --sparsity S, --per-layer FILE and --pattern N:M*" dense.onnx out.onnx
+  refused 2 "*expected one of --sparsity S, --per-layer FILE, --min-accuracy A and --pattern N:M*" dense.onnx out.onnx
   refused 2 "*'4:2' is neither free, uniform nor N:M*" dense.onnx out.onnx --pattern 4:2
   refused 2 "*the pattern 2:4 fixes it*" dense.onnx out.onnx --pattern 2:4 --sparsity 0.5
   refused 2 "*--scope global needs --sparsity*" dense.onnx out.onnx --pattern 2:4 --scope global

@@ -16,6 +16,8 @@ class Measurer {
   Measurer(const Model& dense, Tensor images, Index first, std::vector<Index> labels, const EngineSettings& settings);
   PruneMeasure measured(const Model& model) const;
   bool has_labels() const { return !labels_.empty(); }
+  /// Whether a measure has an accuracy or an agreement.
+  bool has_score() const { return has_classes_; }
 
  private:
   Tensor images_;

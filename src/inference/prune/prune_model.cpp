@@ -13,6 +13,7 @@
 #include "model/rewrites/channels.hpp"
 #include "prune/batch_norms.hpp"
 #include "prune/least_squares.hpp"
+#include "prune/quantise.hpp"
 #include "prune/samples.hpp"
 #include "spdnn/error.hpp"
 
@@ -24,19 +25,6 @@ namespace {
 constexpr std::size_t kSamplesPerColumn = 8;
 /// A layer with more columns would need more than 1 GiB for X'X.
 constexpr Index kMostColumns = 16384;
-
-void require_plain_weights(const Model& model) {
-  for (std::size_t n = 0; n < model.nodes.size(); ++n) {
-    const Weights* const weights = weights_or_null(model.nodes[n].operation);
-    if (weights == nullptr || weights->typed() == nullptr) continue;
-    const Values& values = weights->typed()->values;
-    if (values.code_bits != 0 || is_whole(values.type))
-      throw DataError(
-          fmt::format("{}: its weights are quantised already ({}); prune the model in floating point, then "
-                      "quantise it again",
-                      node_text(model, n), weights->form()));
-  }
-}
 
 std::size_t samples_per_image(const Operation& operation, Index images) {
   return (kSamplesPerColumn * layer_extents(operation).cols + images - 1) / images;
@@ -88,7 +76,7 @@ Pruner::Pruner(Model dense, PruneSettings settings, Tensor calibration)
       settings_(std::move(settings)),
       calibration_(std::move(calibration)),
       scores_(dense_.nodes.size()) {
-  require_plain_weights(dense_);
+  require_plain_weights(dense_, "pruned");
   dense_.program.reset();
   if (!calibration_.values.empty())
     if (const std::string why_not = why_not_runnable(dense_); !why_not.empty()) throw UsageError(why_not);
@@ -127,17 +115,22 @@ CsrMatrix Pruner::selected(std::size_t node, double share) const {
               layer_extents(operation).taps);
 }
 
-PrunedModel Pruner::pruned(const Shares& shares) const {
-  PrunedModel result{dense_, {}, {}};
-  for (std::size_t n = 0; n < shares.size(); ++n) {
-    if (!shares[n]) continue;
-    *sums_of(result.model.nodes[n].operation).weights = selected(n, *shares[n]);
-    result.nodes.push_back({.node = n, .error_before = {}, .error_after = {}});
-  }
+Model Pruner::masked(const Shares& shares) const {
+  Model model = dense_;
+  for (std::size_t n = 0; n < shares.size(); ++n)
+    if (shares[n]) *sums_of(model.nodes[n].operation).weights = selected(n, *shares[n]);
+  return model;
+}
+
+PrunedModel Pruner::pruned(const Shares& shares, Norms norms) const {
+  PrunedModel result{masked(shares), {}, {}};
+  for (std::size_t n = 0; n < shares.size(); ++n)
+    if (shares[n]) result.nodes.push_back({.node = n, .error_before = {}, .error_after = {}});
   if (result.nodes.empty()) return result;
   for (std::size_t n = result.nodes.front().node; n < dense_.nodes.size(); ++n) {
     if (settings_.repair_weights && shares[n]) repair(result, n);
-    if (settings_.repair_norms && std::holds_alternative<BatchNorm>(dense_.nodes[n].operation))
+    if (settings_.repair_norms && norms == Norms::repaired &&
+        std::holds_alternative<BatchNorm>(dense_.nodes[n].operation))
       repair_norm(result.model, n);
   }
   return result;

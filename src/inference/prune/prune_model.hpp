@@ -22,9 +22,7 @@ struct PruneSettings : EngineSettings {
 /// The share of zeros that each node's weights are to have at least; none: they stay as they are.
 using Shares = std::vector<std::optional<double>>;
 
-/// Nodes with weights, but for those with filters of fewer than kFewWeights: depthwise convolutions and first layers of
-/// images, of which hardly anything can be left out, and for which sparse kernels gain nothing.
-inline constexpr Index kFewWeights = 32;
+/// Nodes with weights, but for those with filters of fewer than kFewWeights.
 std::vector<std::size_t> prunable_nodes(const Model& model);
 
 /// `share` for each prunable node; with `global`, the share of all their weights together, so that each layer has as
@@ -50,6 +48,8 @@ struct PrunedModel {
 /// Prunes a model layer by layer.
 class Pruner {
  public:
+  enum class Norms { repaired, left };  ///< as the settings say, or not at all
+
   /// `calibration` has images of the model's input; it may have none where the settings need none. DataError if weights
   /// are quantised, UsageError if the model cannot be run.
   Pruner(Model dense, PruneSettings settings, Tensor calibration);
@@ -57,8 +57,11 @@ class Pruner {
   Shares shares_of(const WantedShare& wanted) const;
   /// Layers are pruned by the scores of the dense model, and then repaired in the order of the nodes, so that each
   /// repair also makes up for what those before it have lost.
-  PrunedModel pruned(const Shares& shares) const;
+  PrunedModel pruned(const Shares& shares, Norms norms = Norms::repaired) const;
+  /// The same without any repair.
+  Model masked(const Shares& shares) const;
   const Model& dense() const { return dense_; }
+  const PruneSettings& settings() const { return settings_; }
 
  private:
   CsrMatrix selected(std::size_t node, double share) const;

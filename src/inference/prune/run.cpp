@@ -12,6 +12,7 @@
 #include "inference/model/run.hpp"
 #include "inference/prune/measure.hpp"
 #include "inference/prune/predicted.hpp"
+#include "inference/prune/search.hpp"
 #include "inference/prune/shares_file.hpp"
 #include "io/arrays/labels.hpp"
 #include "model/graph/node_work.hpp"
@@ -30,9 +31,13 @@ void check_prune(const PruneSpec& spec) {
   const bool fixed = spec.settings.structure.kind == Structure::Kind::n_of_m;
   if (fixed && (spec.share || !spec.shares.empty()))
     throw UsageError("sparsity", fmt::format("the pattern {} fixes it", to_string(spec.settings.structure)));
-  if (!fixed && spec.share.has_value() == !spec.shares.empty())
-    throw UsageError("expected one of --sparsity S, --per-layer FILE and --pattern N:M");
+  const int given = (spec.share ? 1 : 0) + (spec.shares.empty() ? 0 : 1) + (spec.min_accuracy ? 1 : 0);
+  if (given > 1 || (given == 0 && !fixed))
+    throw UsageError("expected one of --sparsity S, --per-layer FILE, --min-accuracy A and --pattern N:M");
+  if (spec.min_accuracy && !(*spec.min_accuracy > 0 && *spec.min_accuracy <= 1))
+    throw UsageError("min_accuracy", fmt::format("{}, expected more than 0 and at most 1", *spec.min_accuracy));
   if (has_images(spec.inputs)) return;
+  if (spec.min_accuracy) throw UsageError("min_accuracy", "needs --inputs");
   if (spec.settings.by_activations) throw UsageError("score", "activations needs --inputs");
   if (spec.settings.repair_weights || spec.settings.repair_norms) throw UsageError("repair", "needs --inputs");
   if (!spec.labels.empty()) throw UsageError("labels", "needs --inputs");
@@ -89,8 +94,9 @@ std::string method_text(const PruneSettings& settings, const std::optional<Wante
                                                                       : "nothing");
 }
 
+/// `trials` is empty, or has those of each node.
 void fill_layers(const Model& before, const PrunedModel& after, const Shares& shares, const EngineSettings& settings,
-                 PruneReport& report) {
+                 const Sensitivity& trials, PruneReport& report) {
   const std::vector<NodeWork> work = work_of(before);
   const std::vector<NodeWork> work_after = work_of(after.model);
   const std::vector<double> seconds = predicted_seconds(before, settings);
@@ -108,7 +114,8 @@ void fill_layers(const Model& before, const PrunedModel& after, const Shares& sh
                              .seconds_before = seconds[n],
                              .seconds_after = seconds_after[n],
                              .error_before = {},
-                             .error_after = {}});
+                             .error_after = {},
+                             .trials = trials.empty() ? std::vector<PruneTrial>() : trials[n]});
     if (pruned == after.nodes.end() || pruned->node != n) continue;
     report.layers.back().error_before = pruned->error_before;
     report.layers.back().error_after = pruned->error_after;
@@ -118,6 +125,34 @@ void fill_layers(const Model& before, const PrunedModel& after, const Shares& sh
   report.seconds_after = std::accumulate(seconds_after.begin(), seconds_after.end(), 0.0);
 }
 
+struct SharesFound {
+  Shares shares;
+  Sensitivity trials{};
+  std::vector<std::string> notes{};
+};
+
+/// The search. The measurer is that of the images after the calibration.
+SharesFound search_shares(const Pruner& pruner, const Measurer& measurer, const Tensor& calibration, double least,
+                          const EngineSettings& predicted) {
+  if (!measurer.has_score()) throw UsageError("min_accuracy", "needs an output that is a list of classes");
+  SharesFound found;
+  found.trials = sensitivity_of(pruner, {pruner.dense(), calibration, 0, {}, pruner.settings()}, predicted);
+  const std::vector<PruneMove> moves = moves_by_gain(found.trials, predicted_seconds(pruner.dense(), predicted));
+  std::size_t made = 0;
+  found.shares = most_moves(pruner, measurer, moves, least, made);
+  found.notes.push_back(fmt::format("{} of {} steps that save time keep {} at {} or above, on the measured images",
+                                    made, moves.size(), measurer.has_labels() ? "the accuracy" : "the agreement",
+                                    least));
+  return found;
+}
+
+SharesFound shares_for(const PruneSpec& spec, const Pruner& pruner, const std::optional<Measurer>& measurer,
+                       const Tensor& calibration, const EngineSettings& predicted) {
+  if (spec.min_accuracy) return search_shares(pruner, *measurer, calibration, *spec.min_accuracy, predicted);
+  if (!spec.shares.empty()) return {read_shares(spec.shares, pruner.dense())};
+  return {pruner.shares_of(spec.share.value_or(WantedShare{}))};
+}
+
 }  // namespace
 
 PruneResult prune(const PruneSpec& spec) {
@@ -125,12 +160,10 @@ PruneResult prune(const PruneSpec& spec) {
   require_threads(spec.settings.threads);
   const Model model = read_model(spec.model, spec.shape);
   PruneImages images = read_prune_images(spec, model);
-  const Pruner pruner(model, spec.settings,
-                      images.calibrated == 0 ? Tensor() : images_from(images.all, 0, images.calibrated));
-  const Shares shares =
-      spec.shares.empty() ? pruner.shares_of(spec.share.value_or(WantedShare{})) : read_shares(spec.shares, model);
-  PrunedModel pruned = pruner.pruned(shares);
-  if (pruned.nodes.empty()) throw DataError(spec.model + ": no node has weights to prune");
+  const Tensor calibration = images.calibrated == 0 ? Tensor() : images_from(images.all, 0, images.calibrated);
+  const Pruner pruner(model, spec.settings, calibration);
+  std::optional<Measurer> measurer;
+  if (images.calibrated > 0) measurer.emplace(measurer_of(spec, model, images));
   PruneReport report{.model = spec.model,
                      .out = spec.out,
                      .method = method_text(spec.settings, spec.share),
@@ -139,9 +172,13 @@ PruneResult prune(const PruneSpec& spec) {
                      .threads = host_threads(spec.settings.threads)};
   EngineSettings predicted = spec.settings;
   predicted.batch = report.batch;
-  fill_layers(model, pruned, shares, predicted, report);
-  if (images.calibrated > 0) report.measure = measurer_of(spec, model, images).measured(pruned.model);
+  const SharesFound found = shares_for(spec, pruner, measurer, calibration, predicted);
+  PrunedModel pruned = pruner.pruned(found.shares);
+  if (pruned.nodes.empty() && !spec.min_accuracy) throw DataError(spec.model + ": no node has weights to prune");
+  fill_layers(model, pruned, found.shares, predicted, found.trials, report);
+  if (measurer) report.measure = measurer->measured(pruned.model);
   report.notes = std::move(images.notes);
+  report.notes.insert(report.notes.end(), found.notes.begin(), found.notes.end());
   report.notes.insert(report.notes.end(), pruned.notes.begin(), pruned.notes.end());
   return {std::move(pruned.model), std::move(report)};
 }

@@ -14,13 +14,14 @@ struct PruneSpec {
   std::string model;  ///< for read_model()
   std::string out;    ///< its name in the report
   std::optional<Shape> shape{};
-  std::optional<WantedShare> share{};  ///< this, or
-  std::string shares{};                ///< a file of shares, or neither with a structure n_of_m
-  PruneSettings settings{};            ///< of `batch` 0, as are all runs
-  ModelInputs inputs{};                ///< may be empty
-  std::string labels{};                ///< a file; may be empty
-  Index calibrate = 0;                 ///< images, from the first; 0: half of them, at most 512
-  Index batch = 1;                     ///< that times are predicted for
+  std::optional<WantedShare> share{};    ///< this, or
+  std::string shares{};                  ///< a file of shares, or
+  std::optional<double> min_accuracy{};  ///< the search's (search.hpp); or none with a structure n_of_m
+  PruneSettings settings{};              ///< of `batch` 0, as are all runs
+  ModelInputs inputs{};                  ///< may be empty
+  std::string labels{};                  ///< a file; may be empty
+  Index calibrate = 0;                   ///< images, from the first; 0: half of them, at most 512
+  Index batch = 1;                       ///< that times are predicted for
 };
 
 struct PruneResult {

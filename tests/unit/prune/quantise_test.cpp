@@ -1,0 +1,153 @@
+// Weights rounded to fp16, int8 and codebooks: errors, exactness, forms, refusals.
+
+#include "prune/quantise.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "spdnn/error.hpp"
+#include "support/message_of.hpp"
+#include "support/models.hpp"
+
+namespace spdnn {
+namespace {
+
+using testing::make_matrix;
+using testing::random_weights;
+using testing::Rng;
+using Kind = Quantisation::Kind;
+
+constexpr Quantisation kHalf{Kind::fp16, 16};
+constexpr Quantisation kWhole{Kind::int8, 8};
+
+std::vector<float> rounded_values(const CsrMatrix& weights, const Quantisation& quantisation) {
+  const TypedMatrix matrix = rounded(weights, quantisation);
+  matrix.validate();
+  return dense_rows(decoded(matrix), 0, weights.rows);
+}
+
+double rounding_error(const CsrMatrix& weights, const Quantisation& quantisation) {
+  const std::vector<float> given = dense_rows(weights, 0, weights.rows);
+  const std::vector<float> found = rounded_values(weights, quantisation);
+  double error = 0;
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    error += (double{given[i]} - found[i]) * (double{given[i]} - found[i]);
+    EXPECT_TRUE(given[i] != 0 || found[i] == 0);
+  }
+  return error;
+}
+
+TEST(Quantise, HalvesAreTheNearest) {
+  // Ties between 1 and 1 + 2^-10 and between that and 1 + 2^-9, a subnormal, and the largest.
+  const CsrMatrix weights = make_matrix(
+      6, {{{0, 1 + 0x1p-11F}, {1, 1 + 3 * 0x1p-11F}, {2, -0x1.4p-24F}, {3, 65519.F}, {4, 0.1F}, {5, 0x1p-26F}}});
+  EXPECT_EQ(rounded_values(weights, kHalf),
+            (std::vector<float>{1, 1 + 0x1p-9F, -0x1p-24F, 65504, 0.0999755859375F, 0}));
+  EXPECT_NE(testing::message_of<std::invalid_argument>([] {
+              rounded(make_matrix(1, {{{0, 65520.F}}}), kHalf);
+            }),
+            "no error");
+}
+
+TEST(Quantise, Int8HasAScaleForEachRow) {
+  Rng rng(3);
+  for (const double density : {1.0, 0.1}) {
+    CsrMatrix weights = random_weights(rng, 7, 90, density);
+    std::vector<float> values(weights.values.begin(), weights.values.end());
+    for (Offset k = weights.offsets[3]; k < weights.offsets[4]; ++k) values[k] *= 1000;
+    weights.values = std::move(values);
+    const TypedMatrix matrix = rounded(weights, kWhole);
+    EXPECT_EQ(matrix.pattern, density == 1 ? Pattern::dense : Pattern::csr);
+    EXPECT_EQ(matrix.values.type, DataType::i8);
+    ASSERT_EQ(matrix.values.scales.size(), 7U);
+    const std::vector<float> given = dense_rows(weights, 0, 7);
+    const std::vector<float> found = rounded_values(weights, kWhole);
+    for (std::size_t i = 0; i < given.size(); ++i)
+      EXPECT_LE(std::abs(given[i] - found[i]), 0.5001F * matrix.values.scales[i / 90]);
+  }
+  const TypedMatrix empty = rounded(make_matrix(3, {{}, {{1, -2.F}}}), kWhole);
+  EXPECT_EQ(empty.values.scales[0], 1);
+  EXPECT_EQ(dense_rows(decoded(empty), 1, 2), (std::vector<float>{0, -2, 0}));
+}
+
+TEST(Quantise, ACodebookHasSoManyNumbersAndMoreBitsLoseLess) {
+  Rng rng(4);
+  for (const double density : {1.0, 0.6, 0.05}) {
+    const CsrMatrix weights = random_weights(rng, 40, 50, density);
+    double before = 1e30;
+    for (int bits = 4; bits <= 8; ++bits) {
+      const Quantisation codes{Kind::codebook, bits};
+      const TypedMatrix matrix = rounded(weights, codes);
+      const std::vector<float> found = rounded_values(weights, codes);
+      std::set<float> different(found.begin(), found.end());
+      EXPECT_LE(matrix.values.bytes.size() / sizeof(float), std::size_t{1} << bits);
+      EXPECT_EQ(matrix.values.code_bits, bits == 4 ? 4 : 8);
+      EXPECT_GE(different.size(), std::min<std::size_t>(weights.entries() / 2, (std::size_t{1} << bits) / 2));
+      const double error = rounding_error(weights, codes);
+      EXPECT_LT(error, before);
+      before = error > 0 ? error : 1e-30;
+    }
+  }
+}
+
+/// No other number of the codebook is nearer, and each is the mean of what it stands for.
+TEST(Quantise, CodesAreTheNearestAndNumbersTheMeans) {
+  Rng rng(5);
+  const CsrMatrix weights = random_weights(rng, 30, 40, 1);
+  const Quantisation codes{Kind::codebook, 4};
+  const std::vector<float> given = dense_rows(weights, 0, 30);
+  const std::vector<float> found = rounded_values(weights, codes);
+  const std::set<float> codebook(found.begin(), found.end());
+  std::map<float, std::pair<double, int>> sums;
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    for (const float other : codebook) EXPECT_LE(std::abs(given[i] - found[i]), std::abs(given[i] - other) + 1e-6);
+    sums[found[i]].first += given[i];
+    ++sums[found[i]].second;
+  }
+  for (const auto& [number, sum] : sums) EXPECT_NEAR(number, sum.first / sum.second, 0.005);
+}
+
+TEST(Quantise, FewDifferentWeightsStay) {
+  const CsrMatrix weights = make_matrix(3, {{{0, 0.3F}, {1, -7.F}}, {{1, 0.3F}, {2, 0.1F}}});
+  EXPECT_EQ(rounding_error(weights, {Kind::codebook, 4}), 0);
+  EXPECT_EQ(decoded(rounded(make_matrix(3, {{}, {}}), {Kind::codebook, 4})).entries(), 0U);
+}
+
+TEST(Quantise, AModelKeepsWhatHasNoWeights) {
+  Rng rng(6);
+  testing::ModelBuilder builder;
+  ValueId x = builder.input({testing::kN, 40});
+  x = builder.add(testing::random_linear(rng, 40, 20, 0.2), {x});
+  x = builder.add(testing::make_activation(Activation::Kind::relu), {x});
+  x = builder.add(testing::random_linear(rng, 20, 5, 1), {x});
+  const Model given = builder.finish({x});
+  for (const char* const text : {"fp16", "int8", "codebook4", "codebook7"}) {
+    Model model = given;
+    const QuantisationLoss loss = quantise(model, parse_quantisation(text));
+    model.validate();
+    EXPECT_EQ(loss.nodes, 2U);
+    EXPECT_GT(loss.change, 0);
+    EXPECT_LT(loss.change, 0.1);
+    EXPECT_LT(loss.bytes_after, loss.bytes_before);
+    EXPECT_EQ(std::get<Linear>(model.nodes[0].operation).bias, std::get<Linear>(given.nodes[0].operation).bias);
+    if (std::string(text) == "fp16") continue;
+    EXPECT_PRED_FORMAT2(::testing::IsSubstring, "node 1 \"node0\" (linear): its weights are quantised already",
+                        testing::message_of<DataError>([&] { quantise(model, kHalf); }));
+  }
+  Model large = given;
+  std::get<Linear>(large.nodes[2].operation).weights = make_matrix(20, {{{0, 1e9F}}, {}, {}, {}, {}});
+  EXPECT_EQ(testing::message_of<DataError>([&] { quantise(large, kHalf); }),
+            "node 3 \"node2\" (linear): 1000000000 exceeds fp16");
+}
+
+TEST(Quantise, ReadsNames) {
+  EXPECT_EQ(parse_quantisation("codebook5").bits, 5);
+  for (const char* const text : {"codebook3", "codebook9", "codebook", "int4", "fp8", ""})
+    EXPECT_NE(testing::message_of<UsageError>([&] { parse_quantisation(text); }), "no error") << text;
+}
+
+}  // namespace
+}  // namespace spdnn
