@@ -56,13 +56,18 @@ elements=$SPDNN_RESULTS/sweep.list
 sweep_images=digits$SPDNN_IMAGES
 [ -z "$SPDNN_MNIST" ] || sweep_images=official
 
-# of_model INFER_OPTION...: succeeds if these options run a model, which has neither checkpoints nor GPU engines.
+# of_model INFER_OPTION...: succeeds if these options run a model, which has no checkpoints.
 of_model() {
   local option
   for option; do
     case $option in --model | --model=*) return 0 ;; esac
   done
   return 1
+}
+
+# on_cpus INFER_OPTION...: succeeds if these options run a model that is not to run on GPUs.
+on_cpus() {
+  of_model "$@" && [[ " $* " != *' --device cuda '* && " $* " != *' --device=cuda '* ]]
 }
 
 load_modules() {

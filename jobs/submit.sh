@@ -122,7 +122,7 @@ submit_infer() {
   read_options infer "$@"
   [ ${#infer_options[@]} -gt 0 ] || die 2 "infer needs the problem after --; see --help"
   find_program
-  if of_model "${infer_options[@]}"; then SPDNN_GPUS=0; fi
+  if on_cpus "${infer_options[@]}"; then SPDNN_GPUS=0; fi
   submit infer 0 %j -- "$name" "${infer_options[@]}"
 }
 

@@ -36,15 +36,18 @@ END
   grep -qx -- --time=5 arguments
 }
 
-@test "no GPU is asked for where a model is run, whatever the site has" {
+@test "no GPU is asked for where a model is run, unless on a CUDA device" {
   make_sbatch
   for model in '--model m.onnx' --model=m.onnx; do
     # shellcheck disable=SC2086
     jobs/submit.sh infer -- $model --inputs i.npy
     run grep -iE 'gpu|gres' arguments
     [ "$status" -eq 1 ]
-    jobs/submit.sh infer -- --network n.spdnn --inputs i.spdnn
-    grep -q '^--gpus-per-task=1$' arguments
+    for on_gpus in "$model --device cuda" "--device=cuda $model" '--network n.spdnn'; do
+      # shellcheck disable=SC2086
+      jobs/submit.sh infer -- $on_gpus --inputs i.npy
+      grep -q '^--gpus-per-task=1$' arguments
+    done
   done
 }
 
