@@ -18,10 +18,10 @@ namespace {
 using testing::make_matrix;
 using testing::random_weights;
 using testing::Rng;
-using Kind = Quantisation::Kind;
+using StoredAs = Quantisation::Kind;
 
-constexpr Quantisation kHalf{Kind::fp16, 16};
-constexpr Quantisation kWhole{Kind::int8, 8};
+constexpr Quantisation kHalf{StoredAs::fp16, 16};
+constexpr Quantisation kWhole{StoredAs::int8, 8};
 
 std::vector<float> rounded_values(const CsrMatrix& weights, const Quantisation& quantisation) {
   const TypedMatrix matrix = rounded(weights, quantisation);
@@ -79,7 +79,7 @@ TEST(Quantise, ACodebookHasSoManyNumbersAndMoreBitsLoseLess) {
     const CsrMatrix weights = random_weights(rng, 40, 50, density);
     double before = 1e30;
     for (int bits = 4; bits <= 8; ++bits) {
-      const Quantisation codes{Kind::codebook, bits};
+      const Quantisation codes{StoredAs::codebook, bits};
       const TypedMatrix matrix = rounded(weights, codes);
       const std::vector<float> found = rounded_values(weights, codes);
       std::set<float> different(found.begin(), found.end());
@@ -97,7 +97,7 @@ TEST(Quantise, ACodebookHasSoManyNumbersAndMoreBitsLoseLess) {
 TEST(Quantise, CodesAreTheNearestAndNumbersTheMeans) {
   Rng rng(5);
   const CsrMatrix weights = random_weights(rng, 30, 40, 1);
-  const Quantisation codes{Kind::codebook, 4};
+  const Quantisation codes{StoredAs::codebook, 4};
   const std::vector<float> given = dense_rows(weights, 0, 30);
   const std::vector<float> found = rounded_values(weights, codes);
   const std::set<float> codebook(found.begin(), found.end());
@@ -112,8 +112,8 @@ TEST(Quantise, CodesAreTheNearestAndNumbersTheMeans) {
 
 TEST(Quantise, FewDifferentWeightsStay) {
   const CsrMatrix weights = make_matrix(3, {{{0, 0.3F}, {1, -7.F}}, {{1, 0.3F}, {2, 0.1F}}});
-  EXPECT_EQ(rounding_error(weights, {Kind::codebook, 4}), 0);
-  EXPECT_EQ(decoded(rounded(make_matrix(3, {{}, {}}), {Kind::codebook, 4})).entries(), 0U);
+  EXPECT_EQ(rounding_error(weights, {StoredAs::codebook, 4}), 0);
+  EXPECT_EQ(decoded(rounded(make_matrix(3, {{}, {}}), {StoredAs::codebook, 4})).entries(), 0U);
 }
 
 TEST(Quantise, AModelKeepsWhatHasNoWeights) {
