@@ -40,7 +40,7 @@ TEST(ModelChoice, BatchesFitToTheByte) {
   EXPECT_EQ(model_batch({}, variant, model, 20, model_options(1, room - 1)), 5U) << "six fit: four rounds";
   const std::size_t none = working_bytes(variant, model, 1) - 1;
   EXPECT_THROW(model_batch({}, variant, model, 20, model_options(1, none)), DeviceError);
-  EXPECT_EQ(find_model_batch({}, variant, model, 20, model_options(1, none)).too_large.find("conv_dense: needs "), 0U);
+  EXPECT_EQ(find_model_batch({}, variant, model, 20, model_options(1, none)).too_large.find("conv_dense needs "), 0U);
   EngineSettings asked;
   asked.batch = 8;
   EXPECT_THROW(model_batch(asked, variant, model, 20, model_options(1, room)), DeviceError)
