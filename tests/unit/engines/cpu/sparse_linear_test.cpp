@@ -161,7 +161,7 @@ TEST(SparseLinear, IsChosenForTheImagesNamed) {
 
 TEST(SparseLinear, IsNoReasonToTakeTheVariantWhereItDoesNotPay) {
   if (without_onednn()) GTEST_SKIP() << "it pays without oneDNN";
-  const testing::ModelCase small = testing::small_network(1, 0.3, 2);
+  const testing::ModelCase small = testing::small_network(1, 0.9, 2);
   EXPECT_EQ(testing::report_of(ModelSpec{}, small.model, small.inputs[0]).variant, "conv_dense");
 }
 
