@@ -9,8 +9,9 @@ unit_tests=${3:+$(realpath "$3")}
 log=$(mktemp -d)
 trap 'rm -rf "$log"' EXIT
 jobs=$(nproc)
-# Threads that wait should not keep processors from other tests.
-export SPDNN folder unit_tests log jobs OMP_WAIT_POLICY=passive
+# Threads that wait should not keep processors from other tests, and times measured for the user's own models should not
+# decide which kernels tests run.
+export SPDNN folder unit_tests log jobs OMP_WAIT_POLICY=passive SPDNN_CACHE=
 
 # run_part NAME: a share of the unit tests, by its number, or a file of command line tests. Its log is printed at its end.
 run_part() {

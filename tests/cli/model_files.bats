@@ -214,9 +214,9 @@ refused() {
   grep -q ' the program stored with the model is not used, and another compiled: its images: 64, now: 20$' q.txt
   "$SPDNN" convert p.spdnn n.spdnn
   cmp m.spdnn n.spdnn
-  XDG_CACHE_HOME=$PWD/cache "$SPDNN" convert model.safetensors t.spdnn --program conv_dense --tune --batch 4 --threads 1
-  grep -q '"schema":"spdnn-calibration-1"' cache/spdnn/calibration.json
-  XDG_CACHE_HOME=$PWD/cache "${infer[@]}" --model t.spdnn --batch 4 --threads 1 >t.txt
+  SPDNN_CACHE=$PWD/cache "$SPDNN" convert model.safetensors t.spdnn --program conv_dense --tune --batch 4 --threads 1
+  grep -q '"schema":"spdnn-calibration-1"' cache/calibration.json
+  SPDNN_CACHE=$PWD/cache "${infer[@]}" --model t.spdnn --batch 4 --threads 1 >t.txt
   grep -q ' kernels by measured times; shortest of ' t.txt
   grep -q ' the program stored with the model is used$' t.txt
   refused 2 '*: --program: only packed models, .spdnn, hold a program' convert model.safetensors none/m.onnx --program auto
