@@ -62,6 +62,11 @@ log=$SPDNN_RESULTS/logs/$SLURM_JOB_NAME-$this_job.log
 export SPDNN_ERROR_FILE=${log%.log}.errors
 rm -f "$SPDNN_ERROR_FILE"
 
+# srun's algorithm for fences of PMIx. With a tree, the default, the fence at the end of MPI_Init lets a node pass before the
+# others have arrived, as observed with 22.05 on fewer nodes than TreeWidth: a message may then reach a rank of Open MPI that
+# cannot receive yet, which ends by a segmentation fault, about once in 250 starts on two busy nodes.
+export SLURM_PMIX_FENCE=${SLURM_PMIX_FENCE:-ring}
+
 # fail NAME CODE WHY: writes the reason into NAME.failed, and ends the job.
 ended=''
 fail() {

@@ -17,6 +17,7 @@ jobs=$HOME/spdnn/jobs         # PREFIX/share/spdnn/jobs
 name=first        # first.json is the result, first.checkpoint the state of a stopped or killed job
 seconds=3500      # without a signal, the ranks stop after these by their own clock: a little less than --time
 problem=(--generate official --neurons 16384 --layers 1920 --mnist build/data/train-images-idx3-ubyte.gz)
+export SLURM_PMIX_FENCE=ring # without it, Open MPI's ranks rarely crash as they start; see jobs/run.sh
 # srun does not inherit the job's --cpus-per-task.
 launcher=(srun --kill-on-bad-exit=1 --mpi=pmix --cpus-per-task="$SLURM_CPUS_PER_TASK" --cpu-bind=cores)
 # shellcheck disable=SC2317  # end_part calls it

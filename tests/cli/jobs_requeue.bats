@@ -238,6 +238,19 @@ END
   starts_by libmpi.so.40 pmi1
 }
 
+@test "Slurm's fences are rings, unless the user chooses another algorithm" {
+  # starts_with ALGORITHM: what srun gets.
+  starts_with() {
+    start run 'done 0'
+    ends_with 0
+    [ "$(cat fence)" = "$1" ]
+  }
+  sed -i '2i echo "$SLURM_PMIX_FENCE" >fence' bin/srun
+  starts_with ring
+  export SLURM_PMIX_FENCE=tree
+  starts_with tree
+}
+
 @test "of a program with plug-ins for several MPI libraries, those count whose library is here" {
   printf '%s\n' none pmi2 pmix >offered
   rm build/spdnn

@@ -15,8 +15,6 @@ setup() {
   until_it_computes "$job"
 }
 
-is_requeued() { [ "$(restarts_of "$1")" -eq 1 ]; }
-
 teardown() {
   cat "$site"/*.log
   timeout 600 scancel --partition=test --partition=urgent
@@ -24,7 +22,7 @@ teardown() {
 
 @test "a job script of one's own that gets the signal to stop continues in the same job" {
   scancel --batch --signal=USR1 "$job"
-  within_limit is_requeued "$job"
+  until_requeued "$job"
   within_limit test -s first.json
   jq -e '.verdict.status == "PASSED" and .parts == 2' first.json
   within_limit is_in "$job" COMPLETED

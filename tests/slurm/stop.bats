@@ -17,9 +17,6 @@ went_on() {
   nothing_is_left
 }
 
-# Whether a job has been queued again. Slurm lets it wait for some seconds, see cluster.sh.
-is_requeued() { [ "$(restarts_of "$1")" -eq 1 ]; }
-
 @test "ranks on two nodes that get USR1 write a checkpoint; the job queues itself again and goes on" {
   submit infer --name stopped --nodes 2 -- "${problem[@]}"
   stopped=$job
@@ -29,7 +26,7 @@ is_requeued() { [ "$(restarts_of "$1")" -eq 1 ]; }
   until_it_computes "$job"
   # Slurm itself queues this one again.
   scontrol requeue "$job"
-  within_limit is_requeued "$stopped"
+  until_requeued "$stopped"
   within_limit test -s "$results/requeued.checkpoint"
   grep -q '^jobs: stopped at a checkpoint, queued again$' "$results/logs/spdnn-infer-$stopped.log"
   went_on stopped 2
@@ -42,7 +39,7 @@ is_requeued() { [ "$(restarts_of "$1")" -eq 1 ]; }
   # The last element of an array shares its number with the array.
   until_it_computes "${job}_3"
   scancel --batch --signal=USR1 "${job}_3"
-  within_limit is_requeued "${job}_3"
+  until_requeued "${job}_3"
   table
   [ "$status" -eq 0 ]
   [ "$(restarts_of "${job}_1") $(restarts_of "${job}_2") $(restarts_of "${job}_3")" = "0 0 1" ]
@@ -78,7 +75,7 @@ is_requeued() { [ "$(restarts_of "$1")" -eq 1 ]; }
   edit SPDNN_TIME_LIMIT=2 SPDNN_SECONDS_TO_STOP=60
   long=("${problem[@]/240/2400}")
   submit infer --name limited --nodes 2 -- "${long[@]}"
-  within_limit is_requeued "$job"
+  until_requeued "$job"
   grep -q '^jobs: stopped at a checkpoint, queued again$' "$results"/logs/*.log
   scancel "$job"
   # A fast engine does the rest, in the same precision, in all the time that it needs.

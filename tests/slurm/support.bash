@@ -42,6 +42,13 @@ table() {
 state_of() { scontrol --oneliner show job "$1" | grep -o ' JobState=[A-Z]*' | cut -d= -f2; }
 restarts_of() { scontrol --oneliner show job "$1" | grep -o ' Restarts=[0-9]*' | cut -d= -f2; }
 is_in() { [ "$(state_of "$1")" = "$2" ]; }
+is_requeued() { [ "$(restarts_of "$1")" -eq 1 ]; }
+has_failed() { [[ $(state_of "$1") =~ ^(FAILED|TIMEOUT)$ ]]; }
+
+# until_job JOB CONDITION: waits for the condition, but no longer once the job has failed.
+is_decided() { "$2" "$1" || has_failed "$1"; }
+until_job() { within_limit is_decided "$1" "$2" && "$2" "$1"; }
+until_requeued() { until_job "$1" is_requeued; }
 
 # Sets `types`, the --mpi of srun for each MPI library that the program was built for. Skips the test where there is none.
 find_types() {
@@ -82,7 +89,7 @@ computes() {
   mapfile -t all < <(processes_of "$1")
   compute "${all[@]}"
 }
-until_it_computes() { within_limit computes "$1"; }
+until_it_computes() { until_job "$1" computes; }
 
 teardown() {
   local log
