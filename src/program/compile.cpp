@@ -137,8 +137,9 @@ class Compiler {
   }
 
   Operand changed(const Operand& source, const Shape& shape, const Layout& layout) {
+    const Change change{shape, source.layout, layout, options_.threads};
     auto [kernel, offer, remarks, others] =
-        choose_change(options_.kernels, {shape, source.layout, layout, options_.threads});
+        options_.change_chooser ? options_.change_chooser(change) : choose_change(options_.kernels, change);
     const Operand operand = new_operand(layout, shape);
     Action action{.kind = Action::Kind::change, .kernel = std::string(kernel->name()), .inputs = {source}};
     action.detail = std::move(offer.detail);

@@ -21,8 +21,9 @@ struct CompileOptions {
   double compile_seconds = 0;  ///< see Request
   Kernels kernels{};           ///< that may be offered
   Target* target = nullptr;    ///< of those that run on a device
-  /// Replaces choose(), if given.
+  /// Replace choose() and choose_change(), if given; they are asked in the order of the program's actions.
   std::function<Choice(const Request&)> chooser{};
+  std::function<Choice(const Change&)> change_chooser{};
 };
 
 /// Chooses kernels and layouts for every step of the model, one after another, or along the cheapest path (path.hpp) if

@@ -20,6 +20,7 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr const char* kSchema = "spdnn-program-1";
+constexpr const char* kUnfit = "its actions and buffers do not fit its model";
 
 std::string variable(const char* name) {
   const char* const value = std::getenv(name);
@@ -173,22 +174,40 @@ Choice StoredReader::choice_for(const Kernels& kernels, const Request& request) 
   throw DataError(fmt::format("{}: has no action for {}", place_, node_text(request.model, request.step.node)));
 }
 
+Choice StoredReader::change_for(const Kernels& kernels, const Change& change, std::size_t& next) const {
+  const Json& actions = json_["program"]["actions"];
+  while (next < actions.size() && actions[next].at("kind") != "change") ++next;
+  if (next == actions.size()) throw damaged(kUnfit);
+  const Json& action = actions[next++];
+  for (const Kernel* const kernel : kernels) {
+    if (action.at("kernel") != kernel->name()) continue;
+    Offer offer = kernel->change(change);
+    if (offer.takes() && offer.detail == action.at("detail")) return {kernel, std::move(offer)};
+  }
+  throw OfferGone(fmt::format("{} no longer changes {} into {} as it did", shown(action.at("kernel")),
+                              text(change.from), text(change.to)));
+}
+
+DataError StoredReader::damaged(const char* what) const {
+  return DataError(fmt::format("{}: is corrupted: {}; convert the model again", place_, what));
+}
+
 Program StoredReader::program(const Model& model, const Magnitudes& magnitudes, Extent images,
                               const CompileOptions& options) const {
   CompileOptions as_stored = options;
   as_stored.chooser = [&](const Request& request) { return choice_for(options.kernels, request); };
-  const auto damaged = [&](const char* what) {
-    return DataError(fmt::format("{}: is corrupted: {}; convert the model again", place_, what));
+  as_stored.change_chooser = [&, next = std::size_t{0}](const Change& change) mutable {
+    return change_for(options.kernels, change, next);
   };
   try {
     Program program = compile(model, magnitudes, images, as_stored);
-    // Kernels that are not asked, and times that may be measured ones.
+    // The kernels that were not chosen are not asked, and times depend on more than the origin.
     const Json& actions = json_["program"]["actions"];
     for (std::size_t i = 0; i < std::min(actions.size(), program.actions.size()); ++i) {
       actions[i].at("seconds").get_to(program.actions[i].seconds);
       actions[i].at("others").get_to(program.actions[i].others);
     }
-    if (json_of(program) != json_["program"]) throw damaged("its actions and buffers do not fit its model");
+    if (json_of(program) != json_["program"]) throw damaged(kUnfit);
     program.remarks = json_["remarks"].get<std::vector<std::string>>();
     return program;
   } catch (const Json::exception&) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <string>
@@ -9,6 +10,7 @@
 #include "program/choose.hpp"
 #include "program/compile.hpp"
 #include "program/program.hpp"
+#include "spdnn/error.hpp"
 #include "spdnn/model.hpp"
 
 namespace spdnn::program {
@@ -21,7 +23,8 @@ Origin machine_origin();
 Origin origin_of(const Model& model, Extent images, const CompileOptions& options);
 
 /// The program as JSON: its origin and all of its data. It omits the functions that bind kernels: reading compiles
-/// again, but asks only the chosen kernels for the chosen offers.
+/// again, but asks only the chosen kernels, for the chosen offers and changes of layout. So it does not depend on
+/// times, which may have been measured, or corrected by a calibration that is another one now.
 std::string stored_text(const Program& program, const Origin& origin);
 
 /// A kernel no longer makes the offer that was chosen: that of another library under the same name, for example.
@@ -44,6 +47,9 @@ class StoredReader {
 
  private:
   Choice choice_for(const Kernels& kernels, const Request& request) const;
+  /// Of the first change of layout among the actions from `next` on, which is then the action behind it.
+  Choice change_for(const Kernels& kernels, const Change& change, std::size_t& next) const;
+  DataError damaged(const char* what) const;
 
   std::string place_;
   nlohmann::json json_;

@@ -190,6 +190,26 @@ refused() {
   done
 }
 
+@test "convert: a stored program is used whatever the calibration is, then and now" {
+  mkdir none
+  infer=("$SPDNN" infer --inputs images.npy --variant conv_dense --progress never --batch 4 --threads 1)
+  SPDNN_CACHE=$PWD/cache "$SPDNN" convert model.safetensors m.spdnn --program conv_dense --tune --batch 4 --threads 1
+  calibrated() {  # FACTOR: of oneDNN's kernels; that of others is its reciprocal
+    jq ".factors |= with_entries(.value = if .key | startswith(\"onednn_\") then $1 else 1 / $1 end)" cache/calibration.json
+  }
+  mkdir slow fast
+  calibrated 1e6 >slow/calibration.json
+  calibrated 1e-6 >fast/calibration.json
+  for then in none slow fast; do
+    SPDNN_CACHE=$PWD/$then "$SPDNN" convert model.safetensors $then.spdnn --program conv_dense --batch 4 --threads 1
+    for now in none slow fast; do
+      SPDNN_CACHE=$PWD/$now "${infer[@]}" --model $then.spdnn --logits $then-$now.npy >out.txt
+      grep -q ' the program stored with the model is used$' out.txt
+      cmp $then-none.npy $then-$now.npy
+    done
+  done
+}
+
 @test "convert: a packed model with its program runs that, with the same logits, or says why it does not" {
   "$SPDNN" convert model.safetensors m.spdnn
   "$SPDNN" convert model.safetensors p.spdnn --program conv_dense --batch 4 --threads 1

@@ -6,18 +6,29 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
+#include <functional>
 #include <memory>
+#include <random>
+#include <set>
 #include <string>
 
+#include "engines/kernel_families.hpp"
 #include "engines/model_engine.hpp"
 #include "engines/tuned_program.hpp"
+#include "model/graph/magnitudes.hpp"
+#include "program/threads.hpp"
 #include "spdnn/error.hpp"
 #include "support/models.hpp"
 
 namespace spdnn {
 namespace {
 
+using program::Change;
+using program::Kernels;
+using program::Offer;
+using program::Request;
 using testing::ModelBuilder;
 
 constexpr const char* kUsed = "the program stored with the model is used";
@@ -118,6 +129,15 @@ TEST_P(StoredPrograms, AnOfferThatIsGoneIsSaid) {
   EXPECT_NE(remark(with(text), options_for(3, 2)).find("is no longer offered for node "), std::string::npos);
 }
 
+TEST_P(StoredPrograms, AChangeOfLayoutThatIsGoneIsSaid) {
+  std::string text = stored();
+  const std::size_t change = text.find("\"kind\":\"change\"");
+  if (change == std::string::npos) GTEST_SKIP() << "the program changes no layout";
+  text.insert(text.rfind("\"kernel\":\"", change) + 10, "former_");
+  EXPECT_NE(remark(with(text), options_for(3, 2)).find("\"former_"), std::string::npos);
+  EXPECT_NE(remark(with(text), options_for(3, 2)).find(" no longer changes "), std::string::npos);
+}
+
 TEST_P(StoredPrograms, WhatIsDamagedIsRefused) {
   const std::string text = stored();
   const auto error = [&](const std::string& damaged) -> std::string {
@@ -169,6 +189,85 @@ TEST_P(StoredPrograms, NoChangedByteChangesAResult) {
 
 INSTANTIATE_TEST_SUITE_P(Each, StoredPrograms, ::testing::Values("conv_dense", "sparse"),
                          [](const auto& one) { return std::string(one.param); });
+
+constexpr int kStoredThreads = 2;
+constexpr Extent kStoredImages = 3;
+
+/// A kernel under a name of its own, whose times are drawn instead of predicted: from 1 to 150 us.
+class DrawnTimes final : public program::Kernel {
+ public:
+  DrawnTimes(const program::Kernel& kernel, std::string name, std::uint32_t seed)
+      : kernel_(kernel), name_(std::move(name)), seed_(seed) {}
+  std::string_view name() const override { return name_; }
+  std::vector<Offer> offers(const Request& request) const override {
+    std::vector<Offer> all = kernel_.offers(request);
+    for (Offer& offer : all) offer.seconds = drawn(offer, static_cast<int>(request.step.node));
+    return all;
+  }
+  Offer change(const Change& change) const override {
+    Offer offer = kernel_.change(change);
+    offer.seconds = drawn(offer, -1);
+    return offer;
+  }
+
+ private:
+  double drawn(const Offer& offer, int node) const {
+    std::string key = name_ + offer.detail + program::text(offer.output) + std::to_string(node);
+    for (const program::Layout& layout : offer.inputs) key += program::text(layout);
+    std::mt19937 generator(seed_ ^ static_cast<std::uint32_t>(std::hash<std::string>()(key)));
+    return 1e-6 * std::exp(std::uniform_real_distribution<double>(0, 5)(generator));
+  }
+
+  const program::Kernel& kernel_;
+  std::string name_;
+  std::uint32_t seed_;
+};
+
+/// All kernels of the host, and once more those that change layouts, so that these are a choice in every build.
+class DrawnKernels {
+ public:
+  explicit DrawnKernels(std::uint32_t seed) {
+    const auto add = [&](const program::Kernel& kernel, const std::string& name) {
+      owned_.push_back(std::make_unique<DrawnTimes>(kernel, name, seed));
+      kernels_.push_back(owned_.back().get());
+    };
+    for (const program::Family& family : kernel_families()) {
+      if (family.device != Device::cpu) continue;
+      for (const program::Kernel* const kernel : family.kernels(Precision::fp32).kernels) {
+        const std::string name(kernel->name());
+        add(*kernel, name);
+        if (name == "plain_change") add(*kernel, "another_change");
+      }
+    }
+  }
+  program::CompileOptions options() const {
+    return {.kernels_for = kStoredImages, .threads = kStoredThreads, .kernels = kernels_};
+  }
+
+ private:
+  std::vector<std::unique_ptr<program::Kernel>> owned_;
+  Kernels kernels_;
+};
+
+TEST(StoredProgram, IsReadWhateverTimesItWasChosenBy) {
+  const program::Threads threads(kStoredThreads);
+  const DrawnKernels now(0);
+  std::set<std::string> changes;
+  for (std::uint32_t seed = 1; seed <= 60; ++seed) {
+    const Model model = testing::RandomModel(seed % 6).make(12, kStoredImages).model;
+    const Magnitudes magnitudes(model);
+    const DrawnKernels then(seed);
+    const program::Origin origin = origin_of(model, kStoredImages, then.options());
+    const program::Program program = compile(model, magnitudes, kStoredImages, then.options());
+    const std::string text = stored_text(program, origin);
+    const program::StoredReader reader({"a program", text});
+    EXPECT_EQ(reader.why_not(origin_of(model, kStoredImages, now.options())), "");
+    EXPECT_EQ(stored_text(reader.program(model, magnitudes, kStoredImages, now.options()), origin), text) << seed;
+    for (const program::Action& action : program.actions)
+      if (action.kind == program::Action::Kind::change) changes.insert(action.kernel);
+  }
+  EXPECT_GE(changes.size(), 2U);
+}
 
 TEST(ModelDigests, AreOfWhatIsComputed) {
   const Model model = some_model();
