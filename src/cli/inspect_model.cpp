@@ -85,6 +85,7 @@ void print_view(std::FILE* out, const ModelView& view) {
                counted(form.nodes, "node", "nodes"));
   const OnnxBytes onnx = onnx_bytes(view.model);
   fmt::print(out, "as .onnx  weights dense {}, sparse {}\n", megabytes(onnx.dense), megabytes(onnx.sparse));
+  for (const std::string& note : view.notes) fmt::print(out, "note      {}\n", note);
   for (const VariantAnswer& answer : view.answers) {
     fmt::print(out, "variant   {:<16} {}\n", answer.name,
                answer.why_not.empty() ? fmt::format("supports it; {} for {} at a time", megabytes(answer.bytes),
@@ -144,6 +145,7 @@ Json model_json(const ModelView& view) {
           {"bytes", bytes_of(view.model)},
           {"weight_forms", forms},
           {"onnx_bytes", {{"dense", onnx.dense}, {"sparse", onnx.sparse}}},
+          {"notes", view.notes},
           {"batch", view.batch},
           {"variants", variants},
           {"would_run", json_or_null(view.would_run)},

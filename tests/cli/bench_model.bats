@@ -83,6 +83,47 @@ END
   [ "${lines[-1]}" = 'spdnn: onnxruntime: Error: no such\x0aop' ]
 }
 
+@test "--with onnxruntime: under Python, where node has none" {
+  mkdir -p relu python
+  jq -n '{input_shape: ["N", 3, 4], nodes: [{op: "relu", name: "y", inputs: ["input"]}]}' >relu/architecture.json
+  printf '\2\0\0\0\0\0\0\0{}' >relu/model.safetensors
+  # A stand-in with onnxruntime's interface, which computes the model above.
+  cat >python/onnxruntime.py <<'END'
+import os, types, numpy
+__version__ = "0.1"
+class SessionOptions: pass
+class InferenceSession:
+    def __init__(self, model, options, providers):
+        if "REFUSES" in os.environ: raise RuntimeError("no such\nop")
+        assert open(model, "rb").read() and providers == ["CPUExecutionProvider"]
+        assert (options.intra_op_num_threads, options.inter_op_num_threads) == (2, 1)
+    def get_inputs(self): return [types.SimpleNamespace(name="input")]
+    def get_outputs(self): return [types.SimpleNamespace(name="y")]
+    def run(self, names, feeds):
+        assert names is None and feeds["input"].shape == (5, 3, 4) and feeds["input"].dtype == numpy.float32
+        return [numpy.maximum(feeds["input"], 0) + numpy.float32(os.environ.get("MORE", 0))]
+END
+  ln -sf "$(type -P true)" python/node
+  ln -sf /usr/bin/python3 python/python3
+  with_python() {
+    PATH=$PWD/python PYTHONPATH=$PWD/python PYTHONDONTWRITEBYTECODE=1 run "$(realpath "$SPDNN")" bench model relu/model.safetensors \
+      --runs 3 --warm-up 0 --batch 5 --threads 2 --with onnxruntime --json line.json
+    echo "$output"
+  }
+  with_python
+  [ "$status" -eq 0 ]
+  jq -e '.with | .host == "python3" and .version == "0.1" and .file == "written" and .runs == 3 and .seconds.min > 0 and
+    .outputs == {largest_difference: 0, largest_expected: .outputs.largest_expected, agree: true}' line.json
+  MORE=1 with_python
+  [ "$status" -eq 1 ]
+  MORE=inf with_python
+  [ "$status" -eq 1 ]
+  jq -e '.with.outputs.largest_difference == null' line.json
+  REFUSES=1 with_python
+  [ "$status" -eq 3 ]
+  [ "${lines[-1]}" = 'spdnn: onnxruntime: no such\x0aop' ]
+}
+
 @test "--with onnxruntime: where neither node nor Python has it, the reasons are given" {
   mkdir -p bin
   ln -sf "$(type -P true)" bin/node

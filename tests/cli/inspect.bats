@@ -258,3 +258,16 @@ open('m.safetensors', 'wb').write(struct.pack('<Q', len(header)) + header.encode
   "$SPDNN" inspect m.safetensors --batch 16 --json inspected.json >out
   jq -se '.[0].would_run == .[1].variant + " " + .[1].precision' inspected.json run.json
 }
+
+@test "inspect and infer say that values are quantised" {
+  printf '\2\0\0\0\0\0\0\0{}' >m.safetensors
+  jq -n '{input_shape: ["N", 3], nodes: [{op: "round", name: "r", inputs: ["input"]},
+    {op: "clip", name: "q", inputs: ["r"], low: 0, high: 255}]}' >architecture.json
+  "$SPDNN" inspect m.safetensors --json inspected.json --html page.html >out
+  grep '^note      1 value is quantised; ' out
+  jq -e '.notes | length == 1 and (.[0] | startswith("1 value is quantised; "))' inspected.json
+  grep -q '1 value is quantised; ' page.html
+  "$SPDNN" generate tensors --shape 2,3 --out images.npy >/dev/null
+  "$SPDNN" infer --model m.safetensors --inputs images.npy --json run.json --progress never | grep ' 1 value is quantised; '
+  jq -e '.notes[0] | startswith("1 value is quantised; ")' run.json
+}

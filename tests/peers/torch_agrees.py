@@ -19,8 +19,8 @@ import torch
 
 import torch_blocks
 
-# Open files that are refused, and how: a constant cannot be repeated as often as there are images.
-REFUSED = {"vit": "cannot get the length of the batch"}
+# Open files that are refused, and how: the images move to another axis and back.
+REFUSED = {"vit": "the batch axis must stay axis 0; give the batch a fixed size"}
 FIXED, OPEN = 2, 3  # images; an open file is exported with FIXED ones and run with OPEN
 
 

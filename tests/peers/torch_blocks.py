@@ -303,6 +303,20 @@ class Vit(nn.Module):
         return self.head(self.norms[2](x)[:, 0])
 
 
+class VitByHeads(Vit):
+    """The same, with attention whose images stay axis 0."""
+
+    def attention(self, x):
+        images, tokens, width = x.shape
+
+        def heads(part):
+            return part.view(images, tokens, self.heads, width // self.heads).permute(0, 2, 1, 3)
+
+        q, k, v = (heads(part) for part in self.qkv(x).split(width, -1))
+        weights = ((q @ k.transpose(-2, -1)) * (width // self.heads) ** -0.5).softmax(-1)
+        return self.out((weights @ v).transpose(1, 2).reshape(images, tokens, width))
+
+
 class ResNet(nn.Module):
     """A bottleneck with a projection, the average, a classifier."""
 
@@ -395,6 +409,7 @@ BLOCKS = {
     "espcn": (Espcn, (1, 9, 9)),
     "convnext": (ConvNext, (8, 9, 9)),
     "vit": (Vit, (3, 12, 12)),
+    "vit-by-heads": (VitByHeads, (3, 12, 12)),
     "resnet": (ResNet, (6, 8, 8)),
     "mobilenetv3": (MobileNetV3, (4, 9, 9)),
     "densenet": (DenseNet, (4, 8, 8)),

@@ -22,6 +22,7 @@
 #include "io/arrays/image_tensor.hpp"
 #include "io/arrays/labels.hpp"
 #include "model/graph/node_work.hpp"
+#include "model/graph/quantised.hpp"
 #include "model/rewrites/rewrite.hpp"
 #include "spdnn/error.hpp"
 #include "spdnn/files.hpp"
@@ -84,6 +85,7 @@ class ModelInference::Steps : public InferenceSteps<ModelSpec, ModelReport> {
     const Stopwatch watch;
     Model model = *given_;
     if (auto note = note_on_forms(model)) report_.notes.push_back(std::move(*note));
+    if (auto note = note_on_quantised(model)) report_.notes.push_back(std::move(*note));
     for (std::string& note : rewrite(model, spec_.rewrites)) report_.notes.push_back(std::move(note));
     report_.rewrites = spec_.rewrites;
     describe_run(model, report_);

@@ -7,6 +7,7 @@
 #include "core/text/amounts.hpp"
 #include "core/text/message.hpp"
 #include "core/types/share_of_zeros.hpp"
+#include "model/graph/quantised.hpp"
 #include "report/by_layer.hpp"
 #include "report/network/spy.hpp"
 #include "report/sections/cells.hpp"
@@ -63,7 +64,10 @@ Section nodes_section(const ModelView& view) {
                {"of non-zeros", "", true, "For one image, of the weights that are not zero"}},
               {}};
   for (std::size_t n = 0; n < view.work.size(); ++n) table.rows.push_back(node_row(view, n));
-  return {"nodes", "Nodes", {std::move(table)}};
+  Section section{"nodes", "Nodes", {}};
+  for (const std::string& note : view.notes) section.blocks.emplace_back(Paragraph{note + "."});
+  section.blocks.emplace_back(std::move(table));
+  return section;
 }
 
 /// Points for the nodes that have weights, not joined, because other nodes lie between them; `value` takes one node.
@@ -265,6 +269,7 @@ std::vector<ProgramStep> program_of(const ModelView& view) {
 ModelView view_of(std::string name, const Model& model) {
   ModelView view{.name = std::move(name), .model = model, .work = work_of(model)};
   view.total = sum_of(view.work);
+  if (auto note = note_on_quantised(model)) view.notes.push_back(std::move(*note));
   return view;
 }
 

@@ -27,7 +27,8 @@ struct VariantAnswer {
 struct ModelView {
   std::string name;  ///< of the file
   const Model& model;
-  std::vector<NodeWork> work{};  ///< by node
+  std::vector<std::string> notes{};  ///< on the model, for people
+  std::vector<NodeWork> work{};      ///< by node
   ModelWork total{};
   Index batch = 1;  ///< images at a time assumed for the variants
   std::vector<VariantAnswer> answers{};

@@ -1,7 +1,9 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <stdexcept>
+#include <utility>
 
 #include "engines/model_engine.hpp"
 #include "inference/model/accuracy.hpp"
@@ -81,6 +83,31 @@ TEST(ModelInference, SaysInWhichFormWeightsAreStored) {
   const std::string begin = "weights of 1 node are stored as dense i8; engines compute with them as fp32, ";
   EXPECT_EQ(notes(false).at(0), begin + "exactly");
   EXPECT_EQ(notes(true).at(0), begin + "scaled by one rounding each");
+}
+
+/// Rounded, moved by a zero point or not, and kept within integers of 8 or 16 bits.
+TEST(ModelInference, SaysThatValuesAreQuantised) {
+  const auto notes = [](float low, float high, bool moved, Activation::Kind first) {
+    ModelBuilder builder;
+    ValueId y = builder.add(make_activation(first), {builder.input({kBatchExtent, 2})});
+    if (moved) y = builder.add(Elementwise{}, {y, builder.constant(make_tensor({}, {3}))});
+    y = builder.add(testing::make_clip(low, high), {y});
+    y = builder.add(make_activation(Activation::Kind::relu), {y});
+    ModelSpec spec;
+    return model_report(spec, builder.finish({y}), make_tensor({1, 2}, {1, 1})).notes;
+  };
+  constexpr auto kRound = Activation::Kind::round;
+  const auto says = [](const std::vector<std::string>& all) {
+    return std::any_of(all.begin(), all.end(),
+                       [](const auto& note) { return note.starts_with("1 value is quantised; "); });
+  };
+  for (const bool moved : {false, true}) {
+    for (const auto& [low, high] : {std::pair{0.F, 255.F}, {-128.F, 127.F}, {0.F, 65535.F}, {-32768.F, 32767.F}})
+      EXPECT_TRUE(says(notes(low, high, moved, kRound))) << low;
+    EXPECT_FALSE(says(notes(0, 6, moved, kRound)));
+    EXPECT_FALSE(says(notes(-1, 254, moved, kRound)));
+    EXPECT_FALSE(says(notes(0, 255, moved, Activation::Kind::floor)));
+  }
 }
 
 /// Nodes that only move numbers are looked through.

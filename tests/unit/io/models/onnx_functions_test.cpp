@@ -125,6 +125,32 @@ TEST(OnnxFunctions, ConstantsAreComparedAndChosen) {
   expect_part(refusal(unknown), "node 'y' (Equal): input 1 'x': it depends on the inputs of the model");
 }
 
+/// A constant that is repeated as often as there are images: the class token of a vision transformer.
+TEST(OnnxBlocks, AConstantIsRepeatedForEachImage) {
+  const auto file_with = [](const std::vector<std::int64_t>& lengths, const std::vector<std::int64_t>& places) {
+    File file;
+    file.input("x", {-1, 2, 3}).output("y").integers("zero", {0}).integers("lengths", lengths);
+    file.floats("token", {1, 3}, {10, 20, 30}).integers("places", places);
+    file.node("Shape", {"x"}, "shape");
+    file.node("Gather", {"shape", "zero"}, "images");
+    file.node("Concat", {"images", "lengths"}, "all");
+    file.node("Gather", {"all", "places"}, "wanted");
+    for (const int joined : {2, 3}) set(*file.graph().mutable_node(joined), "axis", std::int64_t{0});
+    file.node("Expand", {"token", "wanted"}, "y");
+    return file;
+  };
+  const std::vector<float> numbers{1, -2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
+  expect_near(outcome(file_with({1, 3}, {0, 1, 2}), {2, 2, 3}, numbers), {10, 20, 30, 10, 20, 30});
+  expect_near(outcome(file_with({2, 1}, {0, 1, 2}), {1, 2, 3}, numbers), {10, 20, 30, 10, 20, 30});
+  expect_near(outcome(file_with({1, 3}, {0, 2}), {2, 2, 3}, numbers), {10, 20, 30, 10, 20, 30});
+  expect_part(refusal(file_with({1, 3}, {1, 0, 2})),
+              "node 'y' (Expand): input 2 'wanted': axis 1 of 1 x 3 cannot get the length of the batch; give the batch "
+              "a fixed size");
+  File whole = file_with({1, 3}, {0, 2});
+  whole.integers("seven", {7}).graph().mutable_node(4)->set_input(0, "seven");
+  expect_part(refusal(whole), "integers cannot be repeated for each image; give the batch a fixed size");
+}
+
 /// What PyTorch exports for `token.expand(x.shape[0], -1)`: where the wanted length is -1, the own length 1.
 TEST(OnnxFunctions, TheNumberOfImagesIsComparedWithNumbersBelowOne) {
   const auto file_with = [](std::int64_t compared) {

@@ -194,6 +194,25 @@ TEST_F(WrittenOnnx, MeansWithDilationNeedALaterSet) {
   EXPECT_EQ(ModelText::of(again(dilated), false), ModelText::of(dilated, false));
 }
 
+/// Programs disagree on windows that begin in the padding; a ceil_mode that adds no window does not ask them.
+TEST_F(WrittenOnnx, RoundingUpIsWrittenWhereItAddsAWindow) {
+  const auto rounds_up = [&](const Shape& input, const Window& window) {
+    ModelBuilder builder;
+    const ValueId x = builder.input(input);
+    const Pool pool{.kind = Pool::Kind::average, .window = window, .round_up = true};
+    const onnx::ModelProto found = proto(builder.finish({builder.add(pool, {x})}));
+    for (const onnx::AttributeProto& attribute : found.graph().node(0).attribute())
+      if (attribute.name() == "ceil_mode") return attribute.i();
+    return std::int64_t{-1};
+  };
+  const Window window{.kernel = {2, 2}, .stride = {2, 2}};
+  EXPECT_EQ(rounds_up({kBatchExtent, 1, 4, 4}, window), 0);
+  EXPECT_EQ(rounds_up({kBatchExtent, 1, 4, 5}, window), 1);
+  EXPECT_EQ(rounds_up({kBatchExtent, 1, 5, 4}, window), 1);
+  EXPECT_EQ(rounds_up({kBatchExtent, 1, 5}, {.kernel = {1, 2}, .stride = {1, 2}}), 1);
+  EXPECT_EQ(rounds_up({kBatchExtent, 1, 4, 4}, {.kernel = {2, 2}, .stride = {3, 3}, .pad_end = {1, 1}}), 0);
+}
+
 TEST_F(WrittenOnnx, EveryNameIsThereOnceAndPlain) {
   ModelBuilder builder;
   const ValueId x = builder.input({kBatchExtent, 2});

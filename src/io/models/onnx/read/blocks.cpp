@@ -40,6 +40,23 @@ ValueId repeated(NodeReader& node, ValueId value, std::size_t axis, std::int64_t
   return node.add(Concat{static_cast<Index>(axis)}, std::vector<ValueId>(count, value));
 }
 
+/// Zeros of the shape N x 1 x ... with as many axes: an element of each image, clipped to 0, since nothing but an input
+/// has as many elements as there are images.
+ValueId zero_of_each_image(NodeReader& node, std::size_t axes) {
+  const Model& model = node.graph().model();
+  const auto input = std::find_if(model.inputs.begin(), model.inputs.end(), [&](ValueId id) {
+    return !model.values[id].shape.empty() && model.values[id].shape[0] == kBatchExtent;
+  });
+  if (input == model.inputs.end()) node.fail_input(1, "no input has a batch of open length");
+  ValueId element = *input;
+  for (std::size_t axis = 1; axis < node.graph().shape(*input).size(); ++axis)
+    element = cropped(node, element, axis, 0, 1);
+  Shape shape(axes, 1);
+  shape[0] = kBatchExtent;
+  element = reshaped(node, element, shape);
+  return node.add(Activation{.kind = Activation::Kind::clip, .low = 0, .high = 0}, {element});
+}
+
 }  // namespace
 
 void read_depth_to_space(NodeReader& node) {
@@ -68,31 +85,41 @@ void read_space_to_depth(NodeReader& node) {
   node.set_output(reshaped(node, moved, {shape[0], shape[1] * block * block, shape[2] / block, shape[3] / block}));
 }
 
-/// A product with ones of the shape to which axes of length 1 are repeated.
+/// A product with ones of the shape to which axes of length 1 are repeated. For as many images as there are, which only
+/// axis 0 can have, it is also added to a zero of each.
 void read_expand(NodeReader& node) {
   const Constant* const constant = node.constant_or_null(0);
   const Shape shape = constant != nullptr ? constant->shape : node.shape(0);
   Shape ones;
   const std::vector<std::int64_t> wanted = lengths(node, 1);
+  bool for_each_image = false;
   for (std::size_t i = 0; i < wanted.size(); ++i) {
     const std::size_t ahead = wanted.size() - i;  // axes from here to the end
     const Extent own = ahead <= shape.size() ? shape[shape.size() - ahead] : 1;
-    const bool kept = wanted[i] == own || wanted[i] == 1 || (wanted[i] == kImages && own == kBatchExtent);
+    const bool by_images = wanted[i] == kImages && i == 0 && ahead >= shape.size() && own == 1;
+    for_each_image |= by_images;
+    const bool kept = wanted[i] == own || wanted[i] == 1 || by_images || (wanted[i] == kImages && own == kBatchExtent);
     if (!kept && (own != 1 || wanted[i] < 1))
       node.fail_input(1, fmt::format("axis {} of {} cannot get the length {}", i, shape_text(shape),
-                                     wanted[i] == kImages ? "of the batch" : fmt::format("{}", wanted[i])));
+                                     wanted[i] == kImages ? "of the batch; give the batch a fixed size"
+                                                          : fmt::format("{}", wanted[i])));
     ones.push_back(kept ? 1 : wanted[i]);
   }
   const auto count = elements(ones);
   if (!count || *count > std::numeric_limits<std::size_t>::max() / 16) node.fail_input(1, "the result is too large");
   node.graph().budget().take(*count * sizeof(std::int64_t));
-  if (constant != nullptr && constant->integers())
+  if (constant != nullptr && constant->integers()) {
+    if (for_each_image) node.fail_input(0, "integers cannot be repeated for each image; give the batch a fixed size");
     return node.set_output(combined_constants(node, Both::multiply, *constant,
                                               {ones, Array<std::int64_t>(std::vector<std::int64_t>(*count, 1))}));
-  const bool as_it_is = *count == 1 && ones.size() <= shape.size();
-  if (as_it_is) return node.set_output(node.value(0));
-  const ValueId by = node.add_constant({ones, Array<float>(std::vector<float>(*count, 1))});
-  node.set_output(combined(node, Both::multiply, node.value(0), by));
+  }
+  ValueId result = node.value(0);
+  if (*count > 1 || ones.size() > shape.size()) {
+    const ValueId by = node.add_constant({ones, Array<float>(std::vector<float>(*count, 1))});
+    result = combined(node, Both::multiply, result, by);
+  }
+  if (for_each_image) result = combined(node, Both::add, zero_of_each_image(node, ones.size()), result);
+  node.set_output(result);
 }
 
 void read_tile(NodeReader& node) {

@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "io/models/onnx/write/graph.hpp"
+#include "model/operations/geometry.hpp"
 
 namespace spdnn::onnx_writer {
 
@@ -101,7 +102,7 @@ class NodeWriter {
       set(node, "dilations", dilations);
       if (!maximum) graph_.need_opset(19);
     }
-    set(node, "ceil_mode", std::int64_t{pool.round_up});
+    set(node, "ceil_mode", std::int64_t{rounds_up(pool)});
     if (!maximum) set(node, "count_include_pad", std::int64_t{pool.count_padding});
   }
 
@@ -183,6 +184,16 @@ class NodeWriter {
 
  private:
   const Shape& input_shape() const { return graph_.shape(node_.inputs[0]); }
+
+  /// Whether rounding up adds a window. Where it does not, other programs may disagree, and the attribute says nothing.
+  bool rounds_up(const Pool& pool) const {
+    const ImageExtents extents = image_extents(input_shape());
+    const auto adds = [&](std::size_t axis) {
+      return window_count(pool.window, axis, extents.spatial(axis), true) !=
+             window_count(pool.window, axis, extents.spatial(axis), false);
+    };
+    return pool.round_up && (adds(0) || adds(1));
+  }
   onnx::NodeProto& add(const char* op) { return graph_.add_node(name_, op, inputs_, output_); }
   /// Adds a node whose result the last one reads.
   onnx::NodeProto& add_before(const char* suffix, const char* op, const std::vector<std::string>& inputs,
