@@ -89,10 +89,10 @@ TEST(ModelInference, SaysInWhichFormWeightsAreStored) {
 TEST(ModelInference, SaysThatValuesAreQuantised) {
   const auto notes = [](float low, float high, bool moved, Activation::Kind first) {
     ModelBuilder builder;
-    ValueId y = builder.add(make_activation(first), {builder.input({kBatchExtent, 2})});
+    ValueId y = builder.add(testing::make_activation(first), {builder.input({kBatchExtent, 2})});
     if (moved) y = builder.add(Elementwise{}, {y, builder.constant(make_tensor({}, {3}))});
     y = builder.add(testing::make_clip(low, high), {y});
-    y = builder.add(make_activation(Activation::Kind::relu), {y});
+    y = builder.add(testing::make_activation(Activation::Kind::relu), {y});
     ModelSpec spec;
     return model_report(spec, builder.finish({y}), make_tensor({1, 2}, {1, 1})).notes;
   };

@@ -141,7 +141,7 @@ TEST(OnnxBlocks, AConstantIsRepeatedForEachImage) {
   };
   const std::vector<float> numbers{1, -2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
   expect_near(outcome(file_with({1, 3}, {0, 1, 2}), {2, 2, 3}, numbers), {10, 20, 30, 10, 20, 30});
-  expect_near(outcome(file_with({2, 1}, {0, 1, 2}), {1, 2, 3}, numbers), {10, 20, 30, 10, 20, 30});
+  expect_near(outcome(file_with({2, 1}, {0, 1, 2}), {1, 2, 3}, {1, -2, 3, 4, 5, 6}), {10, 20, 30, 10, 20, 30});
   expect_near(outcome(file_with({1, 3}, {0, 2}), {2, 2, 3}, numbers), {10, 20, 30, 10, 20, 30});
   expect_part(refusal(file_with({1, 3}, {1, 0, 2})),
               "node 'y' (Expand): input 2 'wanted': axis 1 of 1 x 3 cannot get the length of the batch; give the batch "
