@@ -78,8 +78,8 @@ struct ModelVariant {
   std::vector<Precision> precisions;  ///< supported; the first is the default
   /// May be called for any of the precisions, with or without a device. Shapes are inferred (infer_shapes()).
   Support (*support)(const Model&, const ModelEngineOptions&);
-  /// For supported work only. The engine keeps the model alive.
-  std::unique_ptr<ModelEngine> (*make)(std::shared_ptr<const Model>, const ModelEngineOptions&);
+  /// For supported work only, with support()'s answer to it. The engine keeps the model alive.
+  std::unique_ptr<ModelEngine> (*make)(std::shared_ptr<const Model>, const ModelEngineOptions&, const Support&);
 };
 
 /// The variants of this build, in the order of model_variants.def.

@@ -61,6 +61,7 @@ Support support_of_policy(const char* name, const Model& model, const ModelEngin
   const program::Program& program = *made;
   Support support = program::support_of(program, options);
   support.program = program::described(program, model);
+  support.compiled = made;
   support.stored_program = [made, &model, options = with_threads(options), kernels = offered.kernels] {
     return program::text_to_store(*made, model, options, kernels);
   };
@@ -76,10 +77,11 @@ Support support_of_policy(const char* name, const Model& model, const ModelEngin
 }
 
 std::unique_ptr<ModelEngine> make_of_policy(std::shared_ptr<const Model> model, const ModelEngineOptions& options,
-                                            bool skip_zeros) {
+                                            const Support& support, bool skip_zeros) {
   if (options.threads > 0) require_threads(options.threads);
   return program::make(std::move(model), with_threads(options),
-                       program::calibrated(offered_by(skip_zeros, options.precision).kernels));
+                       program::calibrated(offered_by(skip_zeros, options.precision).kernels), {},
+                       support.compiled.get());
 }
 
 }  // namespace
@@ -88,8 +90,9 @@ Support support_conv_dense(const Model& model, const ModelEngineOptions& options
   return support_of_policy("conv_dense", model, options, false);
 }
 
-std::unique_ptr<ModelEngine> make_conv_dense(std::shared_ptr<const Model> model, const ModelEngineOptions& options) {
-  return make_of_policy(std::move(model), options, false);
+std::unique_ptr<ModelEngine> make_conv_dense(std::shared_ptr<const Model> model, const ModelEngineOptions& options,
+                                             const Support& support) {
+  return make_of_policy(std::move(model), options, support, false);
 }
 
 /// Preferred if it skips zeros of any node.
@@ -97,8 +100,9 @@ Support support_sparse(const Model& model, const ModelEngineOptions& options) {
   return support_of_policy("sparse", model, options, true);
 }
 
-std::unique_ptr<ModelEngine> make_sparse(std::shared_ptr<const Model> model, const ModelEngineOptions& options) {
-  return make_of_policy(std::move(model), options, true);
+std::unique_ptr<ModelEngine> make_sparse(std::shared_ptr<const Model> model, const ModelEngineOptions& options,
+                                         const Support& support) {
+  return make_of_policy(std::move(model), options, support, true);
 }
 
 TunedProgram tuned_program(const ModelVariant& variant, const Model& model, const ModelEngineOptions& options) {
@@ -189,7 +193,8 @@ Support support_conv_direct(const Model& model, const ModelEngineOptions& option
   return support_on_device("conv_direct", model, options, false);
 }
 
-std::unique_ptr<ModelEngine> make_conv_direct(std::shared_ptr<const Model> model, const ModelEngineOptions& options) {
+std::unique_ptr<ModelEngine> make_conv_direct(std::shared_ptr<const Model> model, const ModelEngineOptions& options,
+                                              const Support& /*support*/) {
   return make_on_device(std::move(model), options, false);
 }
 
@@ -198,8 +203,8 @@ Support support_conv_generated(const Model& model, const ModelEngineOptions& opt
   return support_on_device("conv_generated", model, options, true);
 }
 
-std::unique_ptr<ModelEngine> make_conv_generated(std::shared_ptr<const Model> model,
-                                                 const ModelEngineOptions& options) {
+std::unique_ptr<ModelEngine> make_conv_generated(std::shared_ptr<const Model> model, const ModelEngineOptions& options,
+                                                 const Support& /*support*/) {
   return make_on_device(std::move(model), options, true);
 }
 

@@ -54,7 +54,7 @@ std::unique_ptr<ModelEngine> make_engine(const ModelVariant& variant, std::share
                                          const ModelEngineOptions& options) {
   const Support support = support_of(variant, *model, options);
   if (!support.takes()) throw UsageError(support.why_not);
-  return variant.make(std::move(model), options);
+  return variant.make(std::move(model), options, support);
 }
 
 void add_zeros_remark(const Model& model, const std::vector<Index>& without_zeros, Support& support) {

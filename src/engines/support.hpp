@@ -2,12 +2,17 @@
 
 #include <cstddef>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "core/types/program_step.hpp"
 
 namespace spdnn {
+
+namespace program {
+struct Program;
+}
 
 /// The rank of a variant among others that support the plan.
 enum class Preference {
@@ -27,6 +32,8 @@ struct Support {
   std::size_t working_bytes = 0;
   std::vector<std::string> remarks = {};  ///< for nodes with a choice: the kernel and the reason
   std::vector<ProgramStep> program = {};  ///< of models: the kernels that would run
+  /// For models: the program that these are of, if an engine can run it instead of compiling it again.
+  std::shared_ptr<const program::Program> compiled = {};
   /// For models: makes the text of the program for storing it with the model, which must still exist; null if the
   /// variant runs no program.
   std::function<std::string()> stored_program = {};

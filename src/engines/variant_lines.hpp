@@ -12,9 +12,10 @@
   std::unique_ptr<Engine> make_##name(std::shared_ptr<const Plan> plan, const BatchInfo& batch,   \
                                       const EngineOptions& options);
 
-#define SPDNN_DECLARE_MODEL_VARIANT(name)                                        \
-  Support support_##name(const Model& model, const ModelEngineOptions& options); \
-  std::unique_ptr<ModelEngine> make_##name(std::shared_ptr<const Model> model, const ModelEngineOptions& options);
+#define SPDNN_DECLARE_MODEL_VARIANT(name)                                                                         \
+  Support support_##name(const Model& model, const ModelEngineOptions& options);                                  \
+  std::unique_ptr<ModelEngine> make_##name(std::shared_ptr<const Model> model, const ModelEngineOptions& options, \
+                                           const Support& support);
 
 /// An element of a std::vector<Variant> or std::vector<ModelVariant>.
 #define SPDNN_LIST_VARIANT(name, device, description, ...) \

@@ -55,7 +55,7 @@ CompileOptions compile_options(const Model& model, const ModelEngineOptions& opt
 class Engine final : public ModelEngine {
  public:
   Engine(std::shared_ptr<const Model> model, const ModelEngineOptions& options, const Kernels& kernels,
-         std::shared_ptr<Target> target)
+         std::shared_ptr<Target> target, const Program* compiled)
       : model_(std::move(model)),
         options_(options),
         target_(std::move(target)),
@@ -65,7 +65,8 @@ class Engine final : public ModelEngine {
         seconds_(options.profile ? model_->nodes.size() : 0) {
     const Threads threads(options_.threads);
     use_target();
-    bind(images_at_once(*model_, options_));
+    const Index images = images_at_once(*model_, options_);
+    compiled != nullptr ? bind(images, *compiled) : bind(images);
   }
 
   ~Engine() override {
@@ -186,8 +187,9 @@ class Engine final : public ModelEngine {
     if (bound_ == nullptr) throw std::logic_error("no images are loaded");
   }
 
-  BoundProgram& bind(Index images) {
-    const Program program = made(*model_, magnitudes_, images, compile_options_);
+  BoundProgram& bind(Index images) { return bind(images, made(*model_, magnitudes_, images, compile_options_)); }
+
+  BoundProgram& bind(Index images, const Program& program) {
     if (programs_.size() >= kMostPrograms) programs_.clear();
     if (program.arena.bytes > host_bytes_) {
       arenas_.host = host_memory(program.arena.bytes);
@@ -276,8 +278,8 @@ Support support_of(const Program& program, const ModelEngineOptions& options, Ta
 }
 
 std::unique_ptr<ModelEngine> make(std::shared_ptr<const Model> model, const ModelEngineOptions& options,
-                                  const Kernels& kernels, std::shared_ptr<Target> target) {
-  return std::make_unique<Engine>(std::move(model), options, kernels, std::move(target));
+                                  const Kernels& kernels, std::shared_ptr<Target> target, const Program* compiled) {
+  return std::make_unique<Engine>(std::move(model), options, kernels, std::move(target), compiled);
 }
 
 }  // namespace spdnn::program

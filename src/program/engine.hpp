@@ -28,8 +28,9 @@ std::string text_to_store(const Program& program, const Model& model, const Mode
 /// The Support of a variant for the program: why_not is without its name.
 Support support_of(const Program& program, const ModelEngineOptions& options, Target* target = nullptr);
 
-/// An engine that offers these kernels; `options` have threads.
+/// An engine that offers these kernels; `options` have threads. `compiled`: what program_for() made with these.
 std::unique_ptr<ModelEngine> make(std::shared_ptr<const Model> model, const ModelEngineOptions& options,
-                                  const Kernels& kernels, std::shared_ptr<Target> target = {});
+                                  const Kernels& kernels, std::shared_ptr<Target> target = {},
+                                  const Program* compiled = nullptr);
 
 }  // namespace spdnn::program

@@ -68,8 +68,8 @@ Support support_conv_reference(const Model& model, const ModelEngineOptions& opt
   return support;
 }
 
-std::unique_ptr<ModelEngine> make_conv_reference(std::shared_ptr<const Model> model,
-                                                 const ModelEngineOptions& options) {
+std::unique_ptr<ModelEngine> make_conv_reference(std::shared_ptr<const Model> model, const ModelEngineOptions& options,
+                                                 const Support& /*support*/) {
   return std::make_unique<ReferenceModelEngine>(std::move(model), options);
 }
 

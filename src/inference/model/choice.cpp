@@ -18,17 +18,17 @@ namespace {
 constexpr Index kMostImages = 64;
 
 /// The variant's support for the wanted batch, or if that is too large, for one image.
-Support support_of_some(const ModelVariant& variant, const Model& model, ModelEngineOptions options) {
-  Support support = support_of(variant, model, options);
+const Support& support_of_some(const ModelVariant& variant, KnownSupport& known, ModelEngineOptions options) {
+  const Support& support = known.of(variant, options);
   if (!support.too_large || options.batch == 1) return support;
   options.batch = 1;
-  return support_of(variant, model, options);
+  return known.of(variant, options);
 }
 
 /// Bytes of an engine for batches of this size, whether or not they are available.
-std::size_t bytes_of_batch(const ModelVariant& variant, const Model& model, ModelEngineOptions options, Index batch) {
+std::size_t bytes_of_batch(const ModelVariant& variant, KnownSupport& known, ModelEngineOptions options, Index batch) {
   options.batch = batch;
-  const Support support = support_of(variant, model, options);
+  const Support& support = known.of(variant, options);
   if (!support.takes() && !support.too_large) throw UsageError(support.why_not);
   return support.working_bytes;
 }
@@ -47,7 +47,7 @@ void require_fixed(Index fixed, Index asked, Index images) {
 
 }  // namespace
 
-ModelEngineChoice find_model_engine(const EngineSettings& settings, const Model& model,
+ModelEngineChoice find_model_engine(const EngineSettings& settings, KnownSupport& known,
                                     const ModelEngineOptions& options) {
   EngineRequest request = engine_request(settings);
   request.cuda_device = options.device;
@@ -58,7 +58,7 @@ ModelEngineChoice find_model_engine(const EngineSettings& settings, const Model&
   const auto first = first_that_takes(usable, [&](const ModelVariant& variant) {
     ModelEngineOptions asked = options;
     asked.precision = precision_near(variant, request.precision.value_or(variant.precisions.front()));
-    return support_of_some(variant, model, asked);
+    return support_of_some(variant, known, asked);
   });
   const std::string why_not = first.refusals.text();
   if (first.variant == nullptr) return {nullptr, options.precision, why_not};
@@ -69,9 +69,9 @@ ModelEngineChoice find_model_engine(const EngineSettings& settings, const Model&
   return {first.variant, precision, "no fast engine supports the model" + (why_not.empty() ? "" : ": " + why_not)};
 }
 
-ModelEngineChoice choose_model_engine(const EngineSettings& settings, const Model& model,
+ModelEngineChoice choose_model_engine(const EngineSettings& settings, KnownSupport& known,
                                       const ModelEngineOptions& options) {
-  ModelEngineChoice choice = find_model_engine(settings, model, options);
+  ModelEngineChoice choice = find_model_engine(settings, known, options);
   if (choice.variant == nullptr) throw UsageError(choice.why);
   return choice;
 }
@@ -88,13 +88,13 @@ Index wanted_batch(const EngineSettings& settings, const Model& model, Index ima
   return std::min(settings.batch != 0 ? settings.batch : batch_of(model).value_or(kMostImages), images);
 }
 
-ModelBatch find_model_batch(const EngineSettings& settings, const ModelVariant& variant, const Model& model,
+ModelBatch find_model_batch(const EngineSettings& settings, const ModelVariant& variant, KnownSupport& known,
                             Index images, const ModelEngineOptions& options) {
   const std::size_t budget =
       memory_budget(variant.device, {.device = options.device, .host_memory = options.host_memory});
-  const auto bytes = [&](Index batch) { return bytes_of_batch(variant, model, options, batch); };
-  const std::optional<Index> fixed = fixed_batch(model);
-  const Index wanted = wanted_batch(settings, model, images);
+  const auto bytes = [&](Index batch) { return bytes_of_batch(variant, known, options, batch); };
+  const std::optional<Index> fixed = fixed_batch(known.model());
+  const Index wanted = wanted_batch(settings, known.model(), images);
   const std::size_t needed = bytes(wanted);
   if (fixed) require_fixed(*fixed, settings.batch, images);
   if (needed <= budget) return {wanted};
@@ -106,9 +106,9 @@ ModelBatch find_model_batch(const EngineSettings& settings, const ModelVariant& 
                              counted(least, "image", "images"), bytes_text(budget))};
 }
 
-Index model_batch(const EngineSettings& settings, const ModelVariant& variant, const Model& model, Index images,
+Index model_batch(const EngineSettings& settings, const ModelVariant& variant, KnownSupport& known, Index images,
                   const ModelEngineOptions& options) {
-  const ModelBatch batch = find_model_batch(settings, variant, model, images, options);
+  const ModelBatch batch = find_model_batch(settings, variant, known, images, options);
   if (!batch.too_large.empty()) throw DeviceError("host_memory", batch.too_large);
   return batch.images;
 }

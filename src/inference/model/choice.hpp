@@ -4,6 +4,7 @@
 
 #include "engines/model_engine.hpp"
 #include "inference/device/engine_choice.hpp"
+#include "inference/model/known_support.hpp"
 #include "spdnn/run_settings.hpp"
 
 namespace spdnn {
@@ -14,10 +15,10 @@ using ModelEngineChoice = ChosenEngine<ModelVariant>;
 /// first that supports it. If there is none, `variant` is null and `why` gives the reason. UsageError if variant,
 /// device and precision contradict one another. `options.batch` is the wanted batch; smaller ones are tried if it does
 /// not fit.
-ModelEngineChoice find_model_engine(const EngineSettings& settings, const Model& model,
+ModelEngineChoice find_model_engine(const EngineSettings& settings, KnownSupport& known,
                                     const ModelEngineOptions& options);
 /// The same; UsageError if no variant supports the model.
-ModelEngineChoice choose_model_engine(const EngineSettings& settings, const Model& model,
+ModelEngineChoice choose_model_engine(const EngineSettings& settings, KnownSupport& known,
                                       const ModelEngineOptions& options);
 
 /// The batch that the model asks for: its fixed one, or that of the program stored with it.
@@ -33,10 +34,10 @@ struct ModelBatch {
 /// The requested batch, or the model's, or as many as fit into free memory, up to 64: larger batches give oneDNN no
 /// more parallel work, but their activations leave the caches. UsageError if the variant does not support the model, or
 /// if the model's batch differs from the requested one or does not divide `images`.
-ModelBatch find_model_batch(const EngineSettings& settings, const ModelVariant& variant, const Model& model,
+ModelBatch find_model_batch(const EngineSettings& settings, const ModelVariant& variant, KnownSupport& known,
                             Index images, const ModelEngineOptions& options);
 /// The same; DeviceError if not even one batch fits.
-Index model_batch(const EngineSettings& settings, const ModelVariant& variant, const Model& model, Index images,
+Index model_batch(const EngineSettings& settings, const ModelVariant& variant, KnownSupport& known, Index images,
                   const ModelEngineOptions& options);
 
 }  // namespace spdnn

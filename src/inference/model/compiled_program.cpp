@@ -54,11 +54,12 @@ StoredProgram compiled_program(const Model& model, const EngineSettings& setting
                              .epilogues = kAllRewrites.epilogues};
   const Index most = fixed_batch(rewritten).value_or(kMaxIndex);
   options.batch = wanted_batch(settings, rewritten, most);
-  const ModelEngineChoice choice = choose_model_engine(settings, rewritten, options);
+  KnownSupport known(rewritten);
+  const ModelEngineChoice choice = choose_model_engine(settings, known, options);
   options.precision = choice.precision;
-  options.batch = model_batch(settings, *choice.variant, rewritten, most, options);
+  options.batch = model_batch(settings, *choice.variant, known, most, options);
   if (tune) return tuned_and_kept(*choice.variant, rewritten, options);
-  const Support support = support_of(*choice.variant, rewritten, options);
+  const Support& support = known.of(*choice.variant, options);
   if (!support.stored_program) throw UsageError(fmt::format("{} runs no program", choice.variant->name));
   return {"the program", support.stored_program()};
 }

@@ -117,14 +117,15 @@ class ModelInference::Steps : public InferenceSteps<ModelSpec, ModelReport> {
  private:
   /// The work of all ranks, and the report's facts about it.
   void prepare() {
-    const Chosen chosen = chosen_for(spec_, *run_);
+    KnownSupport known(*run_);
+    const Chosen chosen = chosen_for(spec_, known);
     if (below_fp32(chosen.order.precision) && (spec_.truth.has_expected() || recomputed() > 0))
       throw UsageError("precision", fmt::format("the bound of logits holds in fp32: a run in {} can be checked "
                                                 "only against labels, and is compared with a run in fp32",
                                                 to_string(chosen.order.precision)));
-    describe_engine(chosen.engine, *run_, chosen.options, spec_, report_);
+    describe_engine(chosen.engine, known, chosen.options, spec_, report_);
     order_ = chosen.order;
-    if (spec_.compare) compared_order_ = chosen_for(without_rewrites(), *given_).order;
+    if (spec_.compare) compared_order_ = order_for(without_rewrites(), *given_);
     begin_monitoring();
   }
 
@@ -134,13 +135,14 @@ class ModelInference::Steps : public InferenceSteps<ModelSpec, ModelReport> {
     ModelEngineOptions options;
     ModelOrder order;
   };
-  Chosen chosen_for(const ModelSpec& spec, const Model& model) const {
+  Chosen chosen_for(const ModelSpec& spec, KnownSupport& known) const {
+    const Model& model = known.model();
     ModelEngineOptions options = options_to_choose(spec);
     options.batch = wanted_batch(spec, model, report_.images);
-    const ModelEngineChoice engine = choose_model_engine(spec, model, options);
+    const ModelEngineChoice engine = choose_model_engine(spec, known, options);
     options.precision = engine.precision;
     // No more than the rank with the most images has.
-    options.batch = std::min(model_batch(spec, *engine.variant, model, report_.images, options),
+    options.batch = std::min(model_batch(spec, *engine.variant, known, report_.images, options),
                              most_images(report_.images, fixed_batch(model).value_or(1), ranks_.place().ranks));
     return {engine,
             options,
@@ -149,6 +151,11 @@ class ModelInference::Steps : public InferenceSteps<ModelSpec, ModelReport> {
              .images = report_.images,
              .batch = options.batch,
              .may_shrink = spec.batch == 0 && !fixed_batch(model)}};
+  }
+
+  ModelOrder order_for(const ModelSpec& spec, const Model& model) const {
+    KnownSupport known(model);
+    return chosen_for(spec, known).order;
   }
 
   RankedModelResult run_on_ranks(const ModelSpec& spec, const ModelOrder& order,
@@ -295,7 +302,7 @@ class ModelInference::Steps : public InferenceSteps<ModelSpec, ModelReport> {
   ModelOrder order_in_fp32() const {
     ModelSpec second = in_fp32();
     if (!computes_in(find_model_variant(report_.variant), Precision::fp32)) second.variant.clear();
-    return chosen_for(second, *run_).order;
+    return order_for(second, *run_);
   }
 
   std::shared_ptr<const Model> run_;  ///< run by the engine; the root's until it is shared

@@ -69,12 +69,11 @@ void describe_run(const Model& model, ModelReport& report) {
   report.multiply_adds_run = multiply_adds_of(sum_of(work_of(model)));
 }
 
-void describe_engine(const ModelEngineChoice& choice, const Model& model, const ModelEngineOptions& options,
+void describe_engine(const ModelEngineChoice& choice, KnownSupport& known, const ModelEngineOptions& options,
                      const ModelSpec& spec, ModelReport& report) {
   record_engine(choice, spec, report);
   report.batch = options.batch;
-  for (std::string& remark : support_of(*choice.variant, model, options).remarks)
-    report.notes.push_back(std::move(remark));
+  for (const std::string& remark : known.of(*choice.variant, options).remarks) report.notes.push_back(remark);
 }
 
 void record_run(RankedModelResult all, const Model& model, const ModelSpec& spec, ModelReport& report) {

@@ -14,7 +14,7 @@ void describe_given(const Model& model, ModelReport& report);
 /// The rewritten model.
 void describe_run(const Model& model, ModelReport& report);
 /// Engine and machine, before the run.
-void describe_engine(const ModelEngineChoice& choice, const Model& model, const ModelEngineOptions& options,
+void describe_engine(const ModelEngineChoice& choice, KnownSupport& known, const ModelEngineOptions& options,
                      const ModelSpec& spec, ModelReport& report);
 
 /// Times and logits, after it.

@@ -46,9 +46,10 @@ class ModelSession::Contents {
     const std::optional<Index> fixed = fixed_batch(*model_);
     const Index most = fixed.value_or(kMaxIndex);
     options.batch = wanted_batch(settings, *model_, most);
-    const ModelEngineChoice choice = choose_model_engine(settings, *model_, options);
+    KnownSupport known(*model_);
+    const ModelEngineChoice choice = choose_model_engine(settings, known, options);
     options.precision = choice.precision;
-    options.batch = model_batch(settings, *choice.variant, *model_, most, options);
+    options.batch = model_batch(settings, *choice.variant, known, most, options);
     variant_ = choice.variant->name;
     engine_ = make_engine(*choice.variant, model_, options);
     options_.batch = fixed ? *fixed : settings.batch;

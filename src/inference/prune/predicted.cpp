@@ -19,10 +19,11 @@ std::vector<double> predicted_seconds(const Model& model, const EngineSettings& 
   ModelEngineOptions options{.batch = fixed_batch(marked).value_or(std::max<Index>(settings.batch, 1)),
                              .threads = host_threads(settings.threads),
                              .host_memory = settings.host_memory};
-  const ModelEngineChoice choice = choose_model_engine(settings, marked, options);
+  KnownSupport known(marked);
+  const ModelEngineChoice choice = choose_model_engine(settings, known, options);
   options.precision = choice.precision;
   std::vector<double> seconds(model.nodes.size());
-  for (const ProgramStep& step : support_of(*choice.variant, marked, options).program) {
+  for (const ProgramStep& step : known.of(*choice.variant, options).program) {
     const std::string& name = marked.nodes[step.node].name;
     std::size_t node = 0;
     const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), node);

@@ -36,21 +36,23 @@ TEST(ModelChoice, BatchesFitToTheByte) {
   const std::size_t room = working_bytes(variant, model, 7);
   ASSERT_LT(working_bytes(variant, model, 6), room);
   ASSERT_GT(working_bytes(variant, model, 8), room);
-  EXPECT_EQ(model_batch({}, variant, model, 21, model_options(1, room)), 7U);
-  EXPECT_EQ(model_batch({}, variant, model, 20, model_options(1, room - 1)), 5U) << "six fit: four rounds";
+  KnownSupport known(model);
+  EXPECT_EQ(model_batch({}, variant, known, 21, model_options(1, room)), 7U);
+  EXPECT_EQ(model_batch({}, variant, known, 20, model_options(1, room - 1)), 5U) << "six fit: four rounds";
   const std::size_t none = working_bytes(variant, model, 1) - 1;
-  EXPECT_THROW(model_batch({}, variant, model, 20, model_options(1, none)), DeviceError);
-  EXPECT_EQ(find_model_batch({}, variant, model, 20, model_options(1, none)).too_large.find("conv_dense needs "), 0U);
+  EXPECT_THROW(model_batch({}, variant, known, 20, model_options(1, none)), DeviceError);
+  EXPECT_EQ(find_model_batch({}, variant, known, 20, model_options(1, none)).too_large.find("conv_dense needs "), 0U);
   EngineSettings asked;
   asked.batch = 8;
-  EXPECT_THROW(model_batch(asked, variant, model, 20, model_options(1, room)), DeviceError)
+  EXPECT_THROW(model_batch(asked, variant, known, 20, model_options(1, room)), DeviceError)
       << "what was asked for stays";
 }
 
 TEST(ModelChoice, AnEngineIsChosenThatFitsSomeImages) {
   const Model model = testing::small_network(3, 0.3, 4).model;
   const std::size_t room = working_bytes(find_model_variant("conv_dense"), model, 1);
-  const ModelEngineChoice choice = find_model_engine({}, model, model_options(64, room));
+  KnownSupport known(model);
+  const ModelEngineChoice choice = find_model_engine({}, known, model_options(64, room));
   ASSERT_NE(choice.variant, nullptr);
   EXPECT_NE(choice.variant->name, "conv_reference") << choice.why;
 }
@@ -60,10 +62,41 @@ TEST(ModelChoice, WhereNoneTakesAModelTheReasonIsGivenOnce) {
   const ValueId x = builder.input({testing::kN, 3});
   builder.input({testing::kN, 3});
   const Model model = builder.finish({builder.add(Activation{}, {x})});
-  const ModelEngineChoice none = find_model_engine({}, model, model_options(1));
+  KnownSupport known(model);
+  const ModelEngineChoice none = find_model_engine({}, known, model_options(1));
   EXPECT_EQ(none.variant, nullptr);
   EXPECT_EQ(none.why, "conv_reference, sparse, conv_dense: the model has 2 inputs; models of one input can be run");
-  EXPECT_THROW(choose_model_engine({}, model, model_options(1)), UsageError);
+  EXPECT_THROW(choose_model_engine({}, known, model_options(1)), UsageError);
+}
+
+TEST(ModelChoice, AVariantIsAskedOnceForTheSameOptions) {
+  static int asked;
+  asked = 0;
+  const ModelVariant variant{"counting",
+                             Device::cpu,
+                             "for tests",
+                             {Precision::fp32, Precision::fp64},
+                             [](const Model&, const ModelEngineOptions& options) {
+                               ++asked;
+                               return Support{.working_bytes = options.batch};
+                             },
+                             nullptr};
+  const Model model = testing::small_network(3, 0.3, 4).model;
+  KnownSupport known(model);
+  const Support& of_two = known.of(variant, model_options(2));
+  EXPECT_EQ(known.of(variant, model_options(3)).working_bytes, 3U);
+  EXPECT_EQ(&known.of(variant, model_options(2)), &of_two);
+  ModelEngineOptions profiled = model_options(2);
+  profiled.profile = true;
+  EXPECT_EQ(&known.of(variant, profiled), &of_two) << "an answer does not depend on it";
+  EXPECT_EQ(asked, 2);
+  ModelEngineOptions other = model_options(2);
+  other.precision = Precision::fp64;
+  known.of(variant, other);
+  other.threads = 2;
+  known.of(variant, other);
+  known.of(variant, model_options(2, 1U << 30U));
+  EXPECT_EQ(asked, 5);
 }
 
 /// Whether to start CUDA beside reading is decided before a device is touched, and before the model is read.

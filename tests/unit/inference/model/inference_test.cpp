@@ -387,15 +387,13 @@ class MadeUp final : public ModelEngine {
 };
 
 TEST(ModelVerify, NodeByNodeNamesTheNodeThatIsFarthestOff) {
-  const ModelVariant variant{
-      "made_up",
-      Device::cpu,
-      "for tests",
-      {Precision::fp32},
-      [](const Model&, const ModelEngineOptions&) { return Support{}; },
-      [](std::shared_ptr<const Model>, const ModelEngineOptions&) -> std::unique_ptr<ModelEngine> {
-        return std::make_unique<MadeUp>();
-      }};
+  const ModelVariant variant{"made_up",
+                             Device::cpu,
+                             "for tests",
+                             {Precision::fp32},
+                             [](const Model&, const ModelEngineOptions&) { return Support{}; },
+                             [](std::shared_ptr<const Model>, const ModelEngineOptions&,
+                                const Support&) -> std::unique_ptr<ModelEngine> { return std::make_unique<MadeUp>(); }};
   const Linear sum{testing::make_matrix(2, {{{0, 1.F}, {1, 1.F}}, {{1, 1.F}}}), {}};
   ModelBuilder builder;
   const ValueId x = builder.input({kBatchExtent, 2});

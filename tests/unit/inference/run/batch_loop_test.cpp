@@ -212,9 +212,8 @@ TEST(BatchLoop, ModelsRunInSmallerBatchesToo) {
       "for tests",
       {Precision::fp32},
       [](const Model&, const ModelEngineOptions&) { return Support{}; },
-      [](std::shared_ptr<const Model>, const ModelEngineOptions& options) -> std::unique_ptr<ModelEngine> {
-        return std::make_unique<TwoImages>(options.batch);
-      }};
+      [](std::shared_ptr<const Model>, const ModelEngineOptions& options,
+         const Support&) -> std::unique_ptr<ModelEngine> { return std::make_unique<TwoImages>(options.batch); }};
   testing::ModelBuilder builder;
   const ValueId x = builder.input({kBatchExtent, 1});
   const auto model = std::make_shared<const Model>(builder.finish({builder.add(Activation{}, {x})}));
