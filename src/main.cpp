@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string>
 
 #include "cli/commands.hpp"
@@ -23,14 +24,21 @@ void print_version() {
 
 bool asks_for_help(const std::string& argument) { return argument == "--help" || argument == "-h"; }
 
+/// Other ranks would wait for one that does this and ends.
+void require_one_process(const std::string& what) {
+  if (this_launch().maybe_several())
+    throw UsageError(fmt::format("'{}' is for one process, but a launcher started several", what));
+}
+
 int dispatch(const Arguments& arguments) {
   if (arguments.empty()) throw UsageError("a command is missing; see spdnn --help");
   const Arguments rest(arguments.begin() + 1, arguments.end());
+  const auto help_asked = std::find_if(arguments.begin(), arguments.end(), asks_for_help);
+  if (help_asked != arguments.end()) require_one_process(*help_asked);
   if (asks_for_help(arguments[0])) return help(rest);
   if (arguments[0] == "--version" || arguments[0] == "version") return print_version(), 0;
   const Command& command = find_command(arguments[0]);
-  if (!command.on_ranks && this_launch().maybe_several())
-    throw UsageError(fmt::format("'{}' is for one process, but a launcher started several", arguments[0]));
+  if (!command.on_ranks) require_one_process(arguments[0]);
   return rest.size() == 1 && asks_for_help(rest[0]) ? help({arguments[0]}) : command.run(rest);
 }
 

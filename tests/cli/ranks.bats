@@ -218,6 +218,12 @@ setup() {
   says_once "spdnn: rank 0 of 2 on *: 'generate' is for one process, but a launcher started several"
   [ ! -e j.spdnn ]
   ends 0 ranks 1 variants
+  for help in --help "infer --help"; do
+    # shellcheck disable=SC2086
+    ends 2 under_mpi -n 1 "$SPDNN" "${infer[@]}" : -n 1 "$SPDNN" $help
+    says_once "spdnn: rank 1 of 2 on *: '--help' is for one process, but a launcher started several"
+  done
+  ends 0 ranks 1 infer --help
 }
 
 @test "a rank without memory is named with its host and the cause" {
