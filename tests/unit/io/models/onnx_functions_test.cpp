@@ -268,6 +268,10 @@ TEST(OnnxBlocks, ElementsAreRepeated) {
   batch.input("x", {-1, 2}).output("y").integers("times", {2, 1});
   batch.node("Tile", {"x", "times"}, "y");
   expect_part(refusal(batch), "the batch axis cannot be repeated");
+  File many;  // of which the checks of a model would take seconds
+  many.input("x", {-1, 2}).output("y").integers("times", {1, 1'000'000});
+  many.node("Tile", {"x", "times"}, "y");
+  expect_part(refusal(many), "copied repeatedly");
 }
 
 TEST(OnnxBlocks, PaddingFromTheValueItself) {
