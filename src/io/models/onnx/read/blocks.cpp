@@ -32,14 +32,11 @@ std::vector<std::int64_t> lengths(NodeReader& node, std::size_t input) {
   return {list.ints().begin(), list.ints().end()};
 }
 
-/// Bytes of the budget for each part of a Concat: a part takes few, but is checked again and again.
-constexpr std::size_t kBytesOfPart = 256;
-
 /// An axis several times over.
 ValueId repeated(NodeReader& node, ValueId value, std::size_t axis, std::int64_t times) {
   if (times == 1) return value;
   const auto count = static_cast<std::size_t>(times);
-  node.graph().budget().take(count * kBytesOfPart);
+  node.graph().budget().take(count * sizeof(Node));  // parts are checked as often as nodes
   return node.add(Concat{static_cast<Index>(axis)}, std::vector<ValueId>(count, value));
 }
 
