@@ -80,6 +80,7 @@ make_result() {
   for cut in 1 40 900 $((size - 2)); do head -c "$cut" "$results/whole.json" >"$results/cut$cut.json"; done
   cat "$results/whole.json" "$results/whole.json" >"$results/twice.json"
   sed 's/"layers":6/"layers":\x00\x00/' "$results/whole.json" >"$results/hole.json"
+  sed 's/^/}/' "$results/whole.json" >"$results/behind.json"
   cp "$results/whole.json" "$results/later.json"
   change later '.schema = "spdnn-run-9"'
   cp "$results/whole.json" "$results/silent.json"
@@ -96,6 +97,7 @@ failed: cut900: its result is no whole line of JSON
 failed: cut$((size - 2)): its result is no whole line of JSON
 failed: twice: its result is no whole line of JSON
 failed: hole: its result is no whole line of JSON
+failed: behind: its result is no whole line of JSON
 failed: later: its result has the schema spdnn-run-9, expected spdnn-run-1 or spdnn-model-1
 failed: silent: its result has no verdict
 END

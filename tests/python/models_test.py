@@ -68,6 +68,8 @@ class Files(WithToy):
         self.assertEqual((self.model.name, self.model.path), ("toy", "model.safetensors"))
         self.assertEqual((self.model.input_shape, self.model.output_shape), ((None, 1, 6, 6), (None, 7)))
         self.assertEqual((self.model.input_names, self.model.output_names, len(self.model)), (["input"], ["fc"], 6))
+        with self.assertRaises(AttributeError):
+            self.model.nodes[0].name = "another"
         self.assertEqual(repr(self.model), f"<spdnn.Model: 6 nodes, {shown['nonzeros']} of 288 weights are not zero>")
 
     def test_weights_are_those_of_the_file(self):

@@ -61,5 +61,20 @@ TEST(WorkingBytes, OfCpuEnginesAreWhatTheyAllocate) {
   }
 }
 
+/// Narrow images take nearly as many bytes for their vectors as for their numbers; the bound leaves room for the
+/// allocator's own words.
+TEST(WorkingBytes, OfTheReferenceCountAVectorForEachImage) {
+  if (bytes_in_use() == 0) GTEST_SKIP() << "this allocator, a sanitizer's, does not count";
+  testing::Rng rng(17);
+  const Network network = testing::random_network(rng, 8, 4, 2, -0.01);
+  const auto plan = std::make_shared<const Plan>(testing::unreduced_plan(network, {}));
+  const ImageSet images = testing::bit_images(rng, 3000, 8, 0.8);
+  const Variant& reference = find_variant("cpu_reference");
+  const EngineOptions options{.precision = Precision::fp64, .threads = 1};
+  const auto stated = static_cast<double>(support_of(reference, *plan, batch_info(images), options).working_bytes);
+  const auto taken = static_cast<double>(bytes_taken(reference, plan, images, options));
+  EXPECT_LT(taken, 1.2 * stated);
+}
+
 }  // namespace
 }  // namespace spdnn

@@ -44,6 +44,16 @@ TEST(FoldAffine, ByHand) {
   EXPECT_EQ(linear.bias, (std::vector<float>{9, 3}));
 }
 
+TEST(FoldAffine, UnreadNodesStayWhereNothingIsFolded) {
+  Rng rng(3);
+  ModelBuilder builder;
+  const ValueId x = builder.input({kN, 2});
+  builder.add(Activation{}, {x});
+  Model model = builder.finish({builder.add(testing::random_linear(rng, 2, 3, 1), {x})});
+  EXPECT_EQ(fold_affine(model), 0U);
+  EXPECT_EQ(model.nodes.size(), 2U);
+}
+
 TEST(FoldAffine, StandsAside) {
   Rng rng(3);
   const auto unchanged = [](ModelBuilder& builder, std::vector<ValueId> outputs) {

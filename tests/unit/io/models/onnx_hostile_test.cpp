@@ -152,6 +152,13 @@ TEST(OnnxHostile, FiltersThatAreNoneAreRefused) {
             "net.onnx: node 'w' (Slice): the result is a constant of shape 0 x 1 x 1 x 1, which has no elements");
 }
 
+TEST(OnnxHostile, ASumWithARowOfAnotherLengthIsNoGemm) {
+  File file;
+  file.input("x", {-1, 2}).floats("w", {2, 4}, std::vector<float>(8, 1)).floats("c", {3}, {1, 2, 3});
+  file.output("y").node("Gemm", {"x", "w", "c"}, "y");
+  EXPECT_EQ(refusal(file), "net.onnx: node 'y' (Gemm): N x 4 and 3 do not fit");
+}
+
 TEST(OnnxHostile, ASumThatIsLargerThanTheProductIsNoGemm) {
   File file;
   file.input("x", {1, 2}).floats("w", {2, 4}, std::vector<float>(8, 1)).floats("c", {3, 4}, std::vector<float>(12, 1));

@@ -233,6 +233,13 @@ TEST(Onnx, AConstantIsOneUnderAllItsNamesAndAnotherInEachShape) {
   EXPECT_EQ(constants, (std::vector<std::string>{"c 2", "column 2 x 1"}));
 }
 
+TEST(Onnx, OneNumberAddedByAGemmIsTheBiasOfEachOutput) {
+  File file;
+  file.input("x", {-1, 2}).output("y").floats("w", {2, 3}, {1, 2, 3, 4, 5, 6}).floats("c", {1}, {0.5F});
+  file.node("Gemm", {"x", "w", "c"}, "y");
+  EXPECT_EQ(only<Linear>(file.read()).bias, (std::vector<float>{0.5F, 0.5F, 0.5F}));
+}
+
 TEST(Onnx, ASquareMatrixOfAGemmIsTransposedAsTheNodeSays) {
   for (const std::int64_t transposed : {0, 1}) {
     File file;
