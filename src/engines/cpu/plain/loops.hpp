@@ -13,10 +13,6 @@ namespace spdnn::plain {
 /// `innermost`: channels are the last axis of the shape, not the second.
 void apply_batch_norm(const BatchNorm& norm, const Shape& shape, bool innermost, const float* input, float* output);
 void activate(const Activation& activation, const Shape& shape, bool innermost, const float* input, float* output);
-void pool(const Pool& pool, const Shape& from, const Shape& to, const float* input, float* output);
-/// The same where channels are innermost; the shapes are N, C, H, W all the same.
-void pool_channels(const Pool& pool, const Shape& from, const Shape& to, const float* input, float* output);
-void global_pool(const GlobalPool& pool, const Shape& from, bool innermost, const float* input, float* output);
 void softmax(const Shape& shape, Index axis, const float* input, float* output);
 void concat(const std::vector<Shape>& shapes, Index axis, const std::vector<const float*>& inputs, float* output);
 /// `shapes`: of both inputs, and of the output to which they are broadcast.

@@ -2,6 +2,7 @@
 
 #include "engines/cpu/plain/kernels.hpp"
 #include "engines/cpu/plain/loops.hpp"
+#include "engines/cpu/plain/pools.hpp"
 
 namespace spdnn::plain {
 
