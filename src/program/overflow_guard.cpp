@@ -46,6 +46,7 @@ std::vector<OverflowGuard::Look> OverflowGuard::before(const Step& step, const s
     for (const Index node : step.fused) lower(node);
   }
   std::vector<Look> looks;
+  looks.reserve(lowered.size());
   for (const ValueId input : lowered) looks.push_back({input, largest_[input]});
   if (!(largest_in(step) <= kLargestSafe) && !unproven_) unproven_ = step.node;
   return looks;

@@ -15,7 +15,8 @@ void ChannelMoments::add(const Tensor& values) {
     sums_[i / each % channels] += value;
     squares_[i / each % channels] += value * value;
   }
-  count_ += static_cast<double>(values.values.size() / channels);
+  const std::size_t of_channel = values.values.size() / channels;
+  count_ += static_cast<double>(of_channel);
 }
 
 std::vector<double> ChannelMoments::means() const {

@@ -22,7 +22,7 @@ struct LineOrigin {
   bool same_machine(const LineOrigin& other) const;
   bool same_build(const LineOrigin& other) const;
   bool is_known() const { return !dirty && commit != "unknown"; }  ///< the commit identifies the code
-  auto operator<=>(const LineOrigin& other) const = default;
+  auto operator<=>(const LineOrigin& other) const = default;  // NOLINT(modernize-use-nullptr): clang-tidy 14 sees a 0
 };
 
 /// Device samples taken while a run was timed, as far as available.

@@ -1,5 +1,7 @@
 #include "io/arrays/answers.hpp"
 
+#include <fmt/format.h>
+
 #include <cstdint>
 #include <vector>
 
@@ -48,7 +50,7 @@ void write_predictions(AtomicFile& file, std::span<const Index> classes, const A
   for (std::size_t image = 0; image < classes.size(); ++image) {
     const std::string number = std::to_string(classes[image]);
     const std::string name = names.classes.empty() ? "" : "," + csv_field(names.classes[classes[image]]);
-    lines.add(csv ? image_text(names, image) + "," + number + name : number);
+    lines.add(csv ? fmt::format("{},{}{}", image_text(names, image), number, name) : number);
   }
   lines.flush();
 }

@@ -217,6 +217,7 @@ std::vector<std::byte> npz_archive(const std::vector<NpzMember>& members) {
 
 void write_npz(AtomicFile& file, const std::vector<NamedTensor>& tensors) {
   std::vector<NpzMember> members;
+  members.reserve(tensors.size());
   for (const auto& [name, tensor] : tensors)
     members.push_back({name, npy_header("<f4", tensor.shape), std::as_bytes(tensor.values.span())});
   file.write(npz_archive(members));

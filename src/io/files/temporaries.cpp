@@ -25,7 +25,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr const char* kEnding = ".tmp";
-constexpr std::time_t kSecondsToForget = 24 * 60 * 60;  ///< age at which temporaries of other hosts are removed
+constexpr std::time_t kSecondsToForget = 86400;  ///< age at which temporaries of other hosts are removed: a day
 
 /// The temporaries of this process, with their targets.
 struct Registry {

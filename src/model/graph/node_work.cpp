@@ -85,6 +85,7 @@ std::vector<FormBytes> bytes_by_form(const Model& model) {
     form.bytes += weights->bytes();
   }
   std::vector<FormBytes> all;
+  all.reserve(forms.size());
   for (auto& [name, form] : forms) all.push_back({name, form.nodes, form.bytes});
   return all;
 }

@@ -18,6 +18,7 @@ Shape output_shape(const Operation& operation, const std::vector<Shape>& inputs)
 
 Bounded evaluate(const Operation& operation, const std::vector<const Bounded*>& inputs) {
   std::vector<Shape> shapes;
+  shapes.reserve(inputs.size());
   for (const Bounded* input : inputs) shapes.push_back(input->shape);
   Bounded output;
   output.shape = output_shape(operation, shapes);

@@ -32,7 +32,7 @@ void add_up_vectors(const AddUp task) {
     float* const to = task.to + row->filter * task.to_stride;
     Lanes sum[kSets][kVectors];
 #pragma GCC unroll 28
-    for (std::int32_t v = 0; v < kVectors; ++v) {
+    for (std::int64_t v = 0; v < kVectors; ++v) {
       sum[0][v] = task.first ? all(row->bias) : load(sums + v * kLanes);
       for (std::int32_t set = 1; set < kSets; ++set) sum[set][v] = all(0);
     }
@@ -42,7 +42,7 @@ void add_up_vectors(const AddUp task) {
           reinterpret_cast<const float*>(reinterpret_cast<const std::byte*>(task.tile) + entry->offset);
       ++entry;
 #pragma GCC unroll 28
-      for (std::int32_t v = 0; v < kVectors; ++v)
+      for (std::int64_t v = 0; v < kVectors; ++v)
         sum[set][v] = multiply_add(weight, load(factors + v * kLanes), sum[set][v]);
     };
     const Entry* const end = entry + row->entries;
@@ -53,7 +53,7 @@ void add_up_vectors(const AddUp task) {
       }
     while (entry < end) add_entry(0);
 #pragma GCC unroll 28
-    for (std::int32_t v = 0; v < kVectors; ++v) {
+    for (std::int64_t v = 0; v < kVectors; ++v) {
 #pragma GCC unroll 8
       for (std::int32_t set = 1; set < kSets; ++set) sum[0][v] = add(sum[0][v], sum[set][v]);
       const Lanes result = within(sum[0][v], low, high);

@@ -149,8 +149,8 @@ class Writer {
     std::vector<Read> reads(std::size_t{tiling_.channels} * taps);
     for (Index channel = 0; channel < tiling_.channels; ++channel)
       for (Index tap = 0; tap < taps; ++tap) {
-        const std::size_t row = tap / shape_.kernel[1] * shape_.dilation[0];
-        const std::size_t column = tap % shape_.kernel[1] * shape_.dilation[1];
+        const std::size_t row = std::size_t{tap / shape_.kernel[1]} * shape_.dilation[0];
+        const std::size_t column = std::size_t{tap % shape_.kernel[1]} * shape_.dilation[1];
         reads[channel * taps + tap].offset =
             chunk % tiling_.stages * tiling_.stage_bytes() +
             ((channel * std::size_t{tiling_.read[0]} + row) * tiling_.read[1] + column) * kPixelBytes;

@@ -202,6 +202,7 @@ std::optional<Constant> NodeReader::folded(const Operation& operation, const std
         {tensor.shape, {tensor.values.begin(), tensor.values.end()}, std::vector<double>(tensor.values.size())});
     shapes.push_back(tensor.shape);
   }
+  read.reserve(exact.size());
   for (const Bounded& one : exact) read.push_back(&one);
   try {
     graph_.budget().take(*elements(output_shape(operation, shapes)) * sizeof(float));
