@@ -12,10 +12,16 @@ format-check: build/.deps-FORMAT
 # clang-tidy checks the library, the program and their tests, and files that include CUDA's headers if these are installed.
 # Debian 12's clang cannot parse .cu files with CUDA 12 or later, which dropped the texture headers, nor the emulated
 # kernels' _Float16. tests/fuzz is exempt: libFuzzer prescribes its names.
-TIDY_SOURCES := $(HOST_SOURCES) $(PROGRAM_SOURCES) $(wildcard python/*.cpp) $(shell find tests/unit tests/bench -name '*.cpp')
-TIDY_SOURCES += $(if $(ONEDNN_PLUGIN),$(ONEDNN_SOURCES))
-TIDY_SOURCES += $(if $(wildcard $(CUDA)/include/cuda_runtime_api.h),$(filter %.cpp,$(CUDA_SOURCES)) $(wildcard tests/gpu/*.cpp))
-tidy_flags = -std=c++20 $(if $(filter tests/%,$1),-Itests) $(INCLUDES) $(if $(filter tests/gpu/% $(CUDA_SOURCES),$1),$(CUDA_CPPFLAGS)) \
+# Files are checked by unit, as they are compiled: their headers take most of the time.
+TIDY_ALONE := $(filter-out $(IN_UNITS),$(HOST_SOURCES) $(if $(ONEDNN_PLUGIN),$(ONEDNN_SOURCES)) $(UNIT_SOURCES))
+TIDY_ALONE += $(PROGRAM_SOURCES) $(wildcard python/*.cpp tests/bench/*.cpp)
+TIDY_ALONE += $(if $(wildcard $(CUDA)/include/cuda_runtime_api.h),$(filter %.cpp,$(CUDA_SOURCES)) $(wildcard tests/gpu/*.cpp))
+TIDY_UNITS := $(filter-out tests/emulation/% $(if $(ONEDNN_PLUGIN),,src/engines/cpu/onednn/%),$(UNIT_NAMES))
+TIDY_SOURCES := $(TIDY_UNITS:%=$(OUT)/units/%.cpp) $(TIDY_ALONE)
+# tidy,FILE: clang-tidy's options for a file, and tidy_flags,FILE: the compiler's.
+tidy = $(if $(filter $(OUT)/units/%,$1),--checks=-bugprone-suspicious-include) \
+	$(if $(filter $(OUT)/units/tests/%,$1),--config-file=tests/.clang-tidy)
+tidy_flags = -std=c++20 -I. $(if $(findstring tests/,$1),-Itests) $(INCLUDES) $(if $(filter tests/gpu/% $(CUDA_SOURCES),$1),$(CUDA_CPPFLAGS)) \
 	$(if $(filter python/%,$1),$(PYTHON_CPPFLAGS))
 
 ##   lint                         shellcheck and clang-tidy, on the files changed since their last clean run
@@ -27,7 +33,7 @@ shellcheck:
 build/lint/%.clean: % .clang-tidy tests/.clang-tidy | $(OUT)/generated/build_values.hpp $(OUT)/generated/python_flags $(PAGE_LITERALS) $(ONNX_CODE:.cc=.h) $(TFLITE_CODE)
 	@mkdir -p $(@D)
 	@echo 'TIDY $<'
-	@clang-tidy --quiet $< -- $(call tidy_flags,$<) 2>$@.log || { cat $@.log >&2; false; }
+	@clang-tidy --quiet $(call tidy,$<) $< -- $(call tidy_flags,$<) 2>$@.log || { cat $@.log >&2; false; }
 	@$(CXX) $(call tidy_flags,$<) -MM -MP -MT $@ -MF $@.d $<
 	@touch $@
 -include $(shell find build/lint -name '*.d' 2>/dev/null)
