@@ -23,10 +23,7 @@ namespace {
 
 std::vector<double> sparsities(const std::string& text) {
   std::vector<double> all;
-  for (const std::string_view share : split_at_commas(text)) {
-    all.push_back(parse_real("sparsity", std::string(share)));
-    if (all.back() < 0 || all.back() >= 1) throw UsageError(fmt::format("--sparsity: {} is outside [0, 1)", share));
-  }
+  for (const std::string_view share : split_at_commas(text)) all.push_back(parse_share("sparsity", std::string(share)));
   return all;
 }
 

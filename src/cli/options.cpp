@@ -151,6 +151,12 @@ double parse_real(const std::string& option, const std::string& text) {
   return value;
 }
 
+double parse_share(const std::string& option, const std::string& text) {
+  const double share = parse_real(option, text);
+  if (share < 0 || share >= 1) throw UsageError(fmt::format("--{}: {} is outside [0, 1)", option, text));
+  return share;
+}
+
 std::size_t parse_bytes(const std::string& option, const std::string& text) {
   if (text == "auto") return 0;
   const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());

@@ -38,6 +38,8 @@ int parse_threads(const std::string& text);
 std::vector<Index> parse_counts(const std::string& option, const std::string& text);
 /// A finite number.
 double parse_real(const std::string& option, const std::string& text);
+/// A share, from 0 to below 1.
+double parse_share(const std::string& option, const std::string& text);
 /// The error of an option whose text is none of the words.
 UsageError unknown_word(const std::string& option, const std::string& text, const std::vector<const char*>& words);
 /// The value of one of the words; otherwise unknown_word().

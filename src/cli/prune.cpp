@@ -61,12 +61,6 @@ CommandForm prune_form() {
               "    --inputs images.npy --labels labels.txt\n"};
 }
 
-double share_in(const std::string& text) {
-  const double share = parse_real("sparsity", text);
-  if (share < 0 || share >= 1) throw UsageError(fmt::format("--sparsity: {} is outside [0, 1)", text));
-  return share;
-}
-
 PruneSettings prune_settings(const po::variables_map& values, bool has_images) {
   const auto value = [&](const char* option) { return values[option].as<std::string>(); };
   const std::string repair = text_of(values, "repair").value_or(has_images ? "all" : "none");
@@ -85,7 +79,7 @@ PruneSpec prune_spec(const po::variables_map& values) {
   PruneSpec spec{.model = values["model"].as<std::string>(), .out = values["out"].as<std::string>()};
   const bool global =
       parse_word<bool>("scope", values["scope"].as<std::string>(), {{"layer", false}, {"global", true}});
-  if (const auto text = text_of(values, "sparsity")) spec.share = WantedShare{share_in(*text), global};
+  if (const auto text = text_of(values, "sparsity")) spec.share = WantedShare{parse_share("sparsity", *text), global};
   if (global && !spec.share) throw UsageError("--scope global needs --sparsity");
   spec.shares = text_of(values, "per-layer").value_or("");
   if (const auto least = text_of(values, "min-accuracy")) spec.min_accuracy = parse_real("min-accuracy", *least);
