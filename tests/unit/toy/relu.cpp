@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "program/family.hpp"
+#include "program/operation_kernel.hpp"
 
 namespace spdnn {
 
@@ -11,29 +12,23 @@ SPDNN_DECLARE_KERNELS(toy_relu)
 
 namespace {
 
-class ToyRelu final : public program::Kernel {
- public:
-  std::string_view name() const override { return "toy_relu"; }
-
-  std::vector<program::Offer> offers(const program::Request& request) const override {
-    const auto* const activation = std::get_if<Activation>(&request.node().operation);
-    if (activation == nullptr || activation->kind != Activation::Kind::relu) return {};
-    program::Offer offer;
-    offer.inputs = {program::kRows};
-    offer.output = program::kRows;
-    offer.bind = [count = program::elements_of(program::kRows, request.output_shape())] {
-      return program::bound([=](const program::Operands& at) {
-        std::transform(at.floats(0), at.floats(0) + count, at.results(), [](float x) { return std::max(x, 0.F); });
-      });
-    };
-    return {offer};
-  }
-};
+std::vector<program::Offer> toy_offers(const program::Request& request, const Activation& activation) {
+  if (activation.kind != Activation::Kind::relu) return {};
+  program::Offer offer;
+  offer.inputs = {program::kRows};
+  offer.output = program::kRows;
+  offer.bind = [count = program::elements_of(program::kRows, request.output_shape())] {
+    return program::bound([=](const program::Operands& at) {
+      std::transform(at.floats(0), at.floats(0) + count, at.results(), [](float x) { return std::max(x, 0.F); });
+    });
+  };
+  return {offer};
+}
 
 }  // namespace
 
 program::FamilyKernels kernels_toy_relu(Precision /*precision*/) {
-  static const ToyRelu kernel;
+  static const program::OperationKernel kernel("toy_relu", toy_offers);
   return {.kernels = {&kernel}};
 }
 

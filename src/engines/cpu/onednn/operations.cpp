@@ -29,9 +29,7 @@ std::vector<Offer> offer(const Request& request, const Primitive& primitive, con
   made.inputs = inputs;
   made.output = *output;
   made.seconds = pass_seconds(primitive, request.threads);
-  std::vector<Offer> all;
-  all.push_back(std::move(made));
-  return all;
+  return program::only(std::move(made));
 }
 
 /// The offer of a primitive with one input and one output.
@@ -124,14 +122,12 @@ EltwiseFunction function_of(const Activation& activation) {
   }
 }
 
-std::vector<Offer> batch_norm(const Request& request) {
+std::vector<Offer> batch_norm(const Request& request, const BatchNorm& norm) {
   using Forward = dnnl::batch_normalization_forward;
-  const auto* const norm = std::get_if<BatchNorm>(&request.node().operation);
-  if (norm == nullptr) return {};
   const Dims to = dims_of(request.output_shape());
   if (to.size() != 4) return {{.why_not = "oneDNN normalises only images and sequences"}};
   const Desc source = desc_as_made(request);
-  const Forward::desc of(prop_kind::forward_inference, source, norm->epsilon,
+  const Forward::desc of(prop_kind::forward_inference, source, norm.epsilon,
                          dnnl::normalization_flags::use_global_stats | dnnl::normalization_flags::use_scale |
                              dnnl::normalization_flags::use_shift);
   const Forward::primitive_desc desc(of, with_user_scratchpad(), cpu());
@@ -139,8 +135,8 @@ std::vector<Offer> batch_norm(const Request& request) {
   const Desc by_channel = plain_desc({to[1]});
   std::vector<program::Constant> constants;
   for (const auto& [argument, values] :
-       {std::pair{DNNL_ARG_MEAN, &norm->mean}, std::pair{DNNL_ARG_VARIANCE, &norm->variance},
-        std::pair{DNNL_ARG_SCALE, &norm->scale}, std::pair{DNNL_ARG_SHIFT, &norm->shift}}) {
+       {std::pair{DNNL_ARG_MEAN, &norm.mean}, std::pair{DNNL_ARG_VARIANCE, &norm.variance},
+        std::pair{DNNL_ARG_SCALE, &norm.scale}, std::pair{DNNL_ARG_SHIFT, &norm.shift}}) {
     primitive.constants.emplace_back(argument, by_channel);
     constants.push_back(
         constant_of(static_cast<int>(constants.size()), by_channel, by_channel, [values = values] { return *values; }));
@@ -152,16 +148,16 @@ std::vector<Offer> batch_norm(const Request& request) {
   return offers;
 }
 
-std::vector<Offer> pool(const Request& request) {
+std::vector<Offer> global_pool(const Request& request, const GlobalPool& pool) {
   const Dims source = dims_of(request.inputs[0].shape);
-  if (const auto* const global = std::get_if<GlobalPool>(&request.node().operation)) {
-    Window window;
-    if (source.size() == 4) window.kernel = {static_cast<Index>(source[2]), static_cast<Index>(source[3])};
-    return pool_of(request, global->kind, window, false);
-  }
-  const auto* const pool = std::get_if<Pool>(&request.node().operation);
-  if (pool == nullptr) return {};
-  Window window = pool->window;
+  Window window;
+  if (source.size() == 4) window.kernel = {static_cast<Index>(source[2]), static_cast<Index>(source[3])};
+  return pool_of(request, pool.kind, window, false);
+}
+
+std::vector<Offer> pool(const Request& request, const Pool& pool) {
+  const Dims source = dims_of(request.inputs[0].shape);
+  Window window = pool.window;
   const Dims destination = dims_of(request.output_shape());
   bool beyond = false;  // windows that rounding up adds end outside of the padding
   for (std::size_t axis = 0; axis < 2 && source.size() == 4; ++axis) {
@@ -170,16 +166,14 @@ std::vector<Offer> pool(const Request& request) {
     beyond = beyond || outside > Extent{window.pad_end[axis]};
     window.pad_end[axis] = static_cast<Index>(outside);
   }
-  const bool counts_more = pool->kind == Pool::Kind::average && pool->count_padding && beyond;
+  const bool counts_more = pool.kind == Pool::Kind::average && pool.count_padding && beyond;
   if (counts_more) return {{.why_not = "oneDNN would count the elements added by rounding up"}};
-  return pool_of(request, pool->kind, window, pool->count_padding);
+  return pool_of(request, pool.kind, window, pool.count_padding);
 }
 
-std::vector<Offer> eltwise(const Request& request) {
+std::vector<Offer> eltwise(const Request& request, const Activation& activation) {
   using Forward = dnnl::eltwise_forward;
-  const auto* const activation = std::get_if<Activation>(&request.node().operation);
-  if (activation == nullptr) return {};
-  const EltwiseFunction function = function_of(*activation);
+  const EltwiseFunction function = function_of(activation);
   if (function.algorithm == algorithm::undef) return {{.why_not = "oneDNN has no such function"}};
   const Desc source = desc_as_made(request);
   const Forward::desc of(prop_kind::forward_inference, function.algorithm, source, function.alpha, function.beta);
@@ -187,29 +181,25 @@ std::vector<Offer> eltwise(const Request& request) {
 }
 
 /// Offers for two values of one shape, or for a value and one number.
-std::vector<Offer> binary(const Request& request) {
+std::vector<Offer> binary(const Request& request, const Elementwise& both) {
   using Forward = dnnl::binary;
-  const auto* const both = std::get_if<Elementwise>(&request.node().operation);
-  if (both == nullptr) return {};
   const Dims to = dims_of(request.output_shape());
   const bool one_number = elements(request.inputs[1].shape) == 1;
   if (dims_of(request.inputs[0].shape) != to || (dims_of(request.inputs[1].shape) != to && !one_number))
     return {{.why_not = "oneDNN combines only values of one shape here"}};
-  if (algorithm_of(both->kind) == algorithm::undef) return {{.why_not = "oneDNN has no such function"}};
+  if (algorithm_of(both.kind) == algorithm::undef) return {{.why_not = "oneDNN has no such function"}};
   const Layout layout = as_made(request);
   const Desc first = desc_as_made(request);
   const Desc second = one_number ? plain_desc(Dims(to.size(), 1)) : desc_of(request.inputs[1].shape, layout);
-  const Forward::primitive_desc desc({algorithm_of(both->kind), first, second, first}, with_user_scratchpad(), cpu());
+  const Forward::primitive_desc desc({algorithm_of(both.kind), first, second, first}, with_user_scratchpad(), cpu());
   Primitive primitive = primitive_of<Forward>(desc);
   primitive.inputs = {{DNNL_ARG_SRC_0, first}, {DNNL_ARG_SRC_1, second}};
   primitive.output = {DNNL_ARG_DST, desc.dst_desc()};
   return offer(request, primitive, {layout, one_number ? program::kRows : layout});
 }
 
-std::vector<Offer> concat(const Request& request) {
-  const auto* const concat = std::get_if<Concat>(&request.node().operation);
-  if (concat == nullptr) return {};
-  const int axis = axis_of(concat->axis, request.output_shape().size());
+std::vector<Offer> concat(const Request& request, const Concat& concat) {
+  const int axis = axis_of(concat.axis, request.output_shape().size());
   const auto joined = [&](bool as_they_are) {
     std::vector<Layout> layouts;
     std::vector<Desc> forms;
@@ -233,22 +223,18 @@ std::vector<Offer> concat(const Request& request) {
   }
 }
 
-std::vector<Offer> softmax(const Request& request) {
+std::vector<Offer> softmax(const Request& request, const Softmax& softmax) {
   using Forward = dnnl::softmax_forward;
-  const auto* const softmax = std::get_if<Softmax>(&request.node().operation);
-  if (softmax == nullptr) return {};
   const Desc source = desc_of(request.inputs[0].shape, program::kRows);
-  const int axis = axis_of(softmax->axis, request.output_shape().size());
+  const int axis = axis_of(softmax.axis, request.output_shape().size());
   const Forward::desc of(prop_kind::forward_inference, source, axis);
   return offer_of_one<Forward>(request, {of, with_user_scratchpad(), cpu()}, source, program::kRows);
 }
 
-std::vector<Offer> resize(const Request& request) {
+std::vector<Offer> resize(const Request& request, const Resize& resize) {
   using Forward = dnnl::resampling_forward;
-  const auto* const resize = std::get_if<Resize>(&request.node().operation);
-  if (resize == nullptr) return {};
   const Dims to = dims_of(request.output_shape());
-  if (!copies_whole_numbers(*resize, dims_of(request.inputs[0].shape), to))
+  if (!copies_whole_numbers(resize, dims_of(request.inputs[0].shape), to))
     return {{.why_not = "oneDNN rounds positions differently"}};
   const Desc source = desc_as_made(request);
   const Forward::desc of(prop_kind::forward_inference, algorithm::resampling_nearest, source,

@@ -32,18 +32,17 @@ class ReorderKernel final : public program::Kernel {
 };
 
 const program::Kernels& kernels() {
-  static const OnednnKernel convolutions("onednn_convolution", convolution);
-  static const OnednnKernel linears("onednn_linear", linear);
-  static const OnednnKernel norms("onednn_batch_norm", batch_norm);
-  static const OnednnKernel pools("onednn_pool", pool);
-  static const OnednnKernel functions("onednn_eltwise", eltwise);
-  static const OnednnKernel binaries("onednn_binary", binary);
-  static const OnednnKernel concats("onednn_concat", concat);
-  static const OnednnKernel softmaxes("onednn_softmax", softmax);
-  static const OnednnKernel resizes("onednn_resize", resize);
+  static const OnednnKernel kernels[] = {{"onednn_convolution", convolution}, {"onednn_linear", linear},
+                                         {"onednn_batch_norm", batch_norm},   {"onednn_pool", pool},
+                                         {"onednn_pool", global_pool},        {"onednn_eltwise", eltwise},
+                                         {"onednn_binary", binary},           {"onednn_concat", concat},
+                                         {"onednn_softmax", softmax},         {"onednn_resize", resize}};
   static const ReorderKernel reorders;
-  static const program::Kernels all{&convolutions, &linears, &norms,     &pools,   &functions,
-                                    &binaries,     &concats, &softmaxes, &resizes, &reorders};
+  static const program::Kernels all = [] {
+    program::Kernels list = program::all_of(kernels);
+    list.push_back(&reorders);
+    return list;
+  }();
   return all;
 }
 

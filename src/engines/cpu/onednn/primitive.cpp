@@ -48,7 +48,7 @@ class BoundPrimitive final : public program::Bound {
 std::vector<program::Offer> OnednnKernel::offers(const program::Request& request) const {
   return with_onednn_errors([&]() -> std::vector<program::Offer> {
     try {
-      return offers_of_(request);
+      return kernel_.offers(request);
     } catch (const dnnl::error& error) {
       if (error.status != dnnl_unimplemented) throw;
       return {{.why_not = "oneDNN does not support it"}};

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "engines/cpu/onednn/forms.hpp"
-#include "program/kernel.hpp"
+#include "program/operation_kernel.hpp"
 #include "spdnn/error.hpp"
 
 namespace spdnn::onednn {
@@ -62,29 +62,32 @@ program::Offer offer_of(const Primitive& primitive);
 /// Seconds of a pass over the operands.
 double pass_seconds(const Primitive& primitive, int threads);
 
-/// A kernel of the family: `offers_of` makes offers for requests with an operation of the kernel.
+/// A kernel of one operation, whose node oneDNN may refuse.
 class OnednnKernel final : public program::Kernel {
  public:
-  using Offers = std::vector<program::Offer> (*)(const program::Request& request);
-  OnednnKernel(std::string_view name, Offers offers_of) : name_(name), offers_of_(offers_of) {}
-  std::string_view name() const override { return name_; }
+  template <class Operation>
+  OnednnKernel(std::string_view name,
+               std::vector<program::Offer> (*offers_for)(const program::Request&, const Operation&))
+      : kernel_(name, offers_for) {}
+  std::string_view name() const override { return kernel_.name(); }
   std::vector<program::Offer> offers(const program::Request& request) const override;
 
  private:
-  std::string_view name_;
-  Offers offers_of_;
+  program::OperationKernel kernel_;
 };
 
-// The kernels, by file.
-std::vector<program::Offer> convolution(const program::Request& request);  // weighted.cpp
-std::vector<program::Offer> linear(const program::Request& request);
-std::vector<program::Offer> batch_norm(const program::Request& request);  // operations.cpp
-std::vector<program::Offer> pool(const program::Request& request);
-std::vector<program::Offer> eltwise(const program::Request& request);
-std::vector<program::Offer> binary(const program::Request& request);
-std::vector<program::Offer> softmax(const program::Request& request);
-std::vector<program::Offer> concat(const program::Request& request);
-std::vector<program::Offer> resize(const program::Request& request);
+// The offers of the kernels, by file.
+using Offers = std::vector<program::Offer>;
+Offers convolution(const program::Request& request, const Convolution& convolution);  // weighted.cpp
+Offers linear(const program::Request& request, const Linear& linear);
+Offers batch_norm(const program::Request& request, const BatchNorm& norm);  // operations.cpp
+Offers pool(const program::Request& request, const Pool& pool);
+Offers global_pool(const program::Request& request, const GlobalPool& pool);
+Offers eltwise(const program::Request& request, const Activation& activation);
+Offers binary(const program::Request& request, const Elementwise& both);
+Offers softmax(const program::Request& request, const Softmax& softmax);
+Offers concat(const program::Request& request, const Concat& concat);
+Offers resize(const program::Request& request, const Resize& resize);
 
 /// oneDNN's number of a function, with its two parameters; undef if it has none with exactly the same definition.
 struct EltwiseFunction {

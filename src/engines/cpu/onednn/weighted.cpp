@@ -124,45 +124,39 @@ std::vector<Offer> offers_of(const Request& request, const Weighted& weighted) {
   const double outputs = static_cast<double>(elements(result).value());
   const double efficiency = chosen.plain_loops() ? 0.01 : weighted.efficiency;
   offer.seconds = program::arithmetic_seconds(outputs * weights.cols, efficiency, request.threads);
-  std::vector<Offer> all;
-  all.push_back(std::move(offer));
-  return all;
+  return program::only(std::move(offer));
 }
 
 }  // namespace
 
-std::vector<Offer> convolution(const Request& request) {
-  const auto* const convolution = std::get_if<Convolution>(&request.node().operation);
-  if (convolution == nullptr) return {};
+std::vector<Offer> convolution(const Request& request, const Convolution& convolution) {
   const dnnl::memory::data_type type = type_of(request.type);
   const Dims source = dims_of(request.inputs[0].shape);
   const Dims destination = dims_of(request.output_shape());
-  const Window& window = convolution->window;
-  const Extent groups = convolution->groups;
+  const Window& window = convolution.window;
+  const Extent groups = convolution.groups;
   const bool depthwise = groups > 1 && source[1] == groups;
-  Dims weights{Extent{convolution->weights.rows()} / groups, source[1] / groups, window.kernel[0], window.kernel[1]};
+  Dims weights{Extent{convolution.weights.rows()} / groups, source[1] / groups, window.kernel[0], window.kernel[1]};
   if (groups > 1) weights.insert(weights.begin(), groups);
   // Direct sums only: Winograd's transforms are faster and round more than the bound of a sum allows.
   const dnnl::convolution_forward::desc desc(
       prop_kind::forward_inference, dnnl::algorithm::convolution_direct, any_desc(source, type),
-      any_desc(weights, type), bias_desc(convolution->bias), any_desc(destination, type), dims_of(window.stride),
+      any_desc(weights, type), bias_desc(convolution.bias), any_desc(destination, type), dims_of(window.stride),
       dims_of(window.dilation, 1), dims_of(window.pad_begin), dims_of(window.pad_end));
   const auto implementation_for = [&](const dnnl::primitive_attr& attributes) {
     return implementation_of<dnnl::convolution_forward>({desc, attributes, cpu()});
   };
-  return offers_of(request, {convolution->weights, convolution->bias,
+  return offers_of(request, {convolution.weights, convolution.bias,
                              depthwise ? program::kDepthwiseEfficiency : program::kDenseEfficiency, plain_desc(weights),
                              implementation_for, layout_of});
 }
 
-std::vector<Offer> linear(const Request& request) {
-  const auto* const linear = std::get_if<Linear>(&request.node().operation);
-  if (linear == nullptr) return {};
+std::vector<Offer> linear(const Request& request, const Linear& linear) {
   const dnnl::memory::data_type type = type_of(request.type);
   const Dims source = dims_of_rows(request.inputs[0].shape);
-  const Dims weights{linear->weights.rows(), linear->weights.cols()};
+  const Dims weights{linear.weights.rows(), linear.weights.cols()};
   const dnnl::inner_product_forward::desc desc(prop_kind::forward_inference, plain_desc(source, type),
-                                               any_desc(weights, type), bias_desc(linear->bias),
+                                               any_desc(weights, type), bias_desc(linear.bias),
                                                plain_desc({source[0], weights[0]}, type));
   const auto implementation_for = [&](const dnnl::primitive_attr& attributes) {
     return implementation_of<dnnl::inner_product_forward>({desc, attributes, cpu()});
@@ -170,7 +164,7 @@ std::vector<Offer> linear(const Request& request) {
   const auto as_rows = [&](const Shape&, const Desc&) {
     return std::optional(Layout{program::Order::rows, request.type});
   };
-  return offers_of(request, {linear->weights, linear->bias, program::kDenseEfficiency, plain_desc(weights),
+  return offers_of(request, {linear.weights, linear.bias, program::kDenseEfficiency, plain_desc(weights),
                              implementation_for, as_rows});
 }
 

@@ -11,7 +11,8 @@ void for_each(Extent count, const Work& work) {
   for (Extent i = 0; i < count; ++i) work(i);
 }
 
-inline Extent count_of(const Shape& shape, std::size_t first = 0) {
+/// The product of the extents from axis `first` on.
+inline Extent elements_from(const Shape& shape, std::size_t first = 0) {
   Extent product = 1;
   for (std::size_t axis = first; axis < shape.size(); ++axis) product *= shape[axis];
   return product;

@@ -27,25 +27,7 @@ Offer pass(const Request& request, std::vector<Layout> inputs, Layout output,
   return offer;
 }
 
-std::vector<Offer> only(Offer offer) {
-  std::vector<Offer> all;
-  all.push_back(std::move(offer));
-  return all;
-}
-
 namespace {
-
-class PlainKernel final : public program::Kernel {
- public:
-  using Offers = std::vector<Offer> (*)(const Request& request);
-  PlainKernel(std::string_view name, Offers offers_of) : name_(name), offers_of_(offers_of) {}
-  std::string_view name() const override { return name_; }
-  std::vector<Offer> offers(const Request& request) const override { return offers_of_(request); }
-
- private:
-  std::string_view name_;
-  Offers offers_of_;
-};
 
 class PlainChange final : public program::Kernel {
  public:
@@ -58,24 +40,23 @@ class PlainChange final : public program::Kernel {
 }  // namespace plain
 
 program::FamilyKernels kernels_plain(Precision /*precision*/) {
-  static const plain::PlainKernel kernels[] = {{"plain_convolution", plain::convolution},
-                                               {"plain_linear", plain::linear},
-                                               {"plain_activation", plain::activation},
-                                               {"plain_batch_norm", plain::batch_norm},
-                                               {"plain_channel_factors", plain::channel_factors},
-                                               {"plain_elementwise", plain::elementwise},
-                                               {"plain_softmax", plain::softmax},
-                                               {"plain_matrix_product", plain::matrix_product},
-                                               {"plain_reduction", plain::reduction},
-                                               {"plain_pool", plain::pool},
-                                               {"plain_global_pool", plain::global_pool},
-                                               {"plain_concat", plain::concat},
-                                               {"plain_transpose", plain::transpose},
-                                               {"plain_pad", plain::pad},
-                                               {"plain_resize", plain::resize}};
+  static const program::OperationKernel kernels[] = {{"plain_convolution", plain::convolution},
+                                                     {"plain_linear", plain::linear},
+                                                     {"plain_activation", plain::activation},
+                                                     {"plain_batch_norm", plain::batch_norm},
+                                                     {"plain_channel_factors", plain::channel_factors},
+                                                     {"plain_elementwise", plain::elementwise},
+                                                     {"plain_softmax", plain::softmax},
+                                                     {"plain_matrix_product", plain::matrix_product},
+                                                     {"plain_reduction", plain::reduction},
+                                                     {"plain_pool", plain::pool},
+                                                     {"plain_global_pool", plain::global_pool},
+                                                     {"plain_concat", plain::concat},
+                                                     {"plain_transpose", plain::transpose},
+                                                     {"plain_pad", plain::pad},
+                                                     {"plain_resize", plain::resize}};
   static const plain::PlainChange changes;
-  program::FamilyKernels family;
-  for (const plain::PlainKernel& kernel : kernels) family.kernels.push_back(&kernel);
+  program::FamilyKernels family{.kernels = program::all_of(kernels)};
   family.kernels.push_back(&changes);
   return family;
 }

@@ -20,30 +20,26 @@ Shape image_axes(const Shape& shape) {
 
 }  // namespace
 
-std::vector<Offer> activation(const Request& request) {
-  const auto* const function = std::get_if<Activation>(&request.node().operation);
-  if (function == nullptr) return {};
+std::vector<Offer> activation(const Request& request, const Activation& function) {
   const Layout layout = simple_layout(request.inputs[0]);
   const Shape shape = program::shape_in_memory(layout.order, request.inputs[0].shape);
   const bool innermost = layout.order == Order::nhwc;
-  return only(pass(request, {layout}, layout,
-                   [=](const Operands& at) { activate(*function, shape, innermost, at.floats(0), at.results()); }));
+  return only(pass(request, {layout}, layout, [=, &function](const Operands& at) {
+    activate(function, shape, innermost, at.floats(0), at.results());
+  }));
 }
 
-std::vector<Offer> batch_norm(const Request& request) {
-  const auto* const norm = std::get_if<BatchNorm>(&request.node().operation);
-  if (norm == nullptr) return {};
+std::vector<Offer> batch_norm(const Request& request, const BatchNorm& norm) {
   const Layout layout = simple_layout(request.inputs[0]);
   const Shape shape = program::shape_in_memory(layout.order, request.inputs[0].shape);
   const bool innermost = layout.order == Order::nhwc;
-  return only(pass(request, {layout}, layout,
-                   [=](const Operands& at) { apply_batch_norm(*norm, shape, innermost, at.floats(0), at.results()); }));
+  return only(pass(request, {layout}, layout, [=, &norm](const Operands& at) {
+    apply_batch_norm(norm, shape, innermost, at.floats(0), at.results());
+  }));
 }
 
 /// Two values of one shape in one layout, or any two in `rows`.
-std::vector<Offer> elementwise(const Request& request) {
-  const auto* const both = std::get_if<Elementwise>(&request.node().operation);
-  if (both == nullptr) return {};
+std::vector<Offer> elementwise(const Request& request, const Elementwise& both) {
   std::array<Shape, 3> shapes{request.inputs[0].shape, request.inputs[1].shape, request.output_shape()};
   const bool alike = shapes[0] == shapes[2] && shapes[1] == shapes[2];
   const bool one_number = shapes[0] == shapes[2] && elements(shapes[1]) == 1;
@@ -53,16 +49,14 @@ std::vector<Offer> elementwise(const Request& request) {
   else if (one_number)
     shapes = {Shape{static_cast<Extent>(elements(shapes[2]).value())}, Shape{1}, Shape{}};
   if (one_number && !alike) shapes[2] = shapes[0];
-  return only(pass(request, {layout, alike ? layout : kRows}, layout, [=, kind = both->kind](const Operands& at) {
+  return only(pass(request, {layout, alike ? layout : kRows}, layout, [=, kind = both.kind](const Operands& at) {
     plain::elementwise(kind, shapes, at.floats(0), at.floats(1), at.results());
   }));
 }
 
 /// One number for each image and channel, as squeeze-and-excite has it, on images in the layout in which they were
 /// made.
-std::vector<Offer> channel_factors(const Request& request) {
-  const auto* const both = std::get_if<Elementwise>(&request.node().operation);
-  if (both == nullptr) return {};
+std::vector<Offer> channel_factors(const Request& request, const Elementwise& both) {
   const Shape to = image_axes(request.output_shape());
   const Shape factors = image_axes(request.inputs[1].shape);
   // Fewer axes would be those of the end: numbers of rows instead of channels.
@@ -73,16 +67,14 @@ std::vector<Offer> channel_factors(const Request& request) {
   if (layout.type != ElementType::fp32) return {{.why_not = "fp32 alone"}};
   const Extent together = program::channels_together(layout.order, request.output_shape());
   const Channels channels{to[0], to[1], to[2] * to[3], together, factors[0] > 1};
-  return only(pass(request, {layout, kRows}, layout, [=, kind = both->kind](const Operands& at) {
+  return only(pass(request, {layout, kRows}, layout, [=, kind = both.kind](const Operands& at) {
     with_channels(kind, channels, at.floats(0), at.floats(1), at.results());
   }));
 }
 
-std::vector<Offer> softmax(const Request& request) {
-  const auto* const softmax = std::get_if<Softmax>(&request.node().operation);
-  if (softmax == nullptr) return {};
+std::vector<Offer> softmax(const Request& request, const Softmax& softmax) {
   const Shape shape = request.inputs[0].shape;
-  return only(pass(request, {kRows}, kRows, [=, axis = softmax->axis](const Operands& at) {
+  return only(pass(request, {kRows}, kRows, [=, axis = softmax.axis](const Operands& at) {
     plain::softmax(shape, axis, at.floats(0), at.results());
   }));
 }

@@ -3,9 +3,9 @@
 #include <functional>
 #include <vector>
 
-#include "program/kernel.hpp"
+#include "program/operation_kernel.hpp"
 
-// The kernels of the family plain: each function makes the offers of one, for requests whose operation is its own.
+// The kernels of the family plain: each function makes the offers of one.
 
 namespace spdnn::plain {
 
@@ -14,25 +14,27 @@ using program::ElementType;
 using program::kRows;
 using program::Layout;
 using program::Offer;
+using program::only;
 using program::Operands;
 using program::Order;
 using program::Request;
 
-std::vector<Offer> convolution(const Request& request);  // weighted.cpp
-std::vector<Offer> linear(const Request& request);
-std::vector<Offer> activation(const Request& request);  // functions.cpp
-std::vector<Offer> batch_norm(const Request& request);
-std::vector<Offer> elementwise(const Request& request);
-std::vector<Offer> channel_factors(const Request& request);
-std::vector<Offer> softmax(const Request& request);
-std::vector<Offer> matrix_product(const Request& request);  // products.cpp
-std::vector<Offer> reduction(const Request& request);
-std::vector<Offer> pool(const Request& request);  // places.cpp
-std::vector<Offer> global_pool(const Request& request);
-std::vector<Offer> concat(const Request& request);
-std::vector<Offer> transpose(const Request& request);
-std::vector<Offer> pad(const Request& request);
-std::vector<Offer> resize(const Request& request);
+using Offers = std::vector<Offer>;
+Offers convolution(const Request& request, const Convolution& convolution);  // weighted.cpp
+Offers linear(const Request& request, const Linear& linear);
+Offers activation(const Request& request, const Activation& function);  // functions.cpp
+Offers batch_norm(const Request& request, const BatchNorm& norm);
+Offers elementwise(const Request& request, const Elementwise& both);
+Offers channel_factors(const Request& request, const Elementwise& both);
+Offers softmax(const Request& request, const Softmax& softmax);
+Offers matrix_product(const Request& request, const MatMul& product);  // products.cpp
+Offers reduction(const Request& request, const Reduce& reduce);
+Offers pool(const Request& request, const Pool& pool);  // places.cpp
+Offers global_pool(const Request& request, const GlobalPool& pool);
+Offers concat(const Request& request, const Concat& concat);
+Offers transpose(const Request& request, const Transpose& transpose);
+Offers pad(const Request& request, const Pad& pad);
+Offers resize(const Request& request, const Resize& resize);
 
 /// Any layout into any other (change.cpp).
 Offer change(const Change& change);
@@ -43,7 +45,5 @@ Layout simple_layout(const program::Input& input);
 /// The offer of a loop over memory: one pass over its inputs and its output.
 Offer pass(const Request& request, std::vector<Layout> inputs, Layout output,
            std::function<void(const Operands&)> loop);
-/// The same as all the offers there are.
-std::vector<Offer> only(Offer offer);
 
 }  // namespace spdnn::plain

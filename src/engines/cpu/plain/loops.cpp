@@ -19,14 +19,14 @@ Extent channels_of(const Shape& shape) { return shape.size() < 2 ? 1 : shape[1];
 template <class Work>
 void with_channel(const Shape& shape, bool innermost, const Work& work) {
   const Extent channels = innermost ? shape.back() : channels_of(shape);
-  const Extent inside = innermost ? 1 : count_of(shape, 2);
+  const Extent inside = innermost ? 1 : elements_from(shape, 2);
   const Extent run = channels * inside;
   if (innermost)
-    for_each(count_of(shape) / std::max<Extent>(run, 1), [&](Extent pixel) {
+    for_each(elements_from(shape) / std::max<Extent>(run, 1), [&](Extent pixel) {
       for (Extent c = 0; c < channels; ++c) work(pixel * channels + c, c);
     });
   else
-    for_each(count_of(shape) / std::max<Extent>(inside, 1), [&](Extent plane) {
+    for_each(elements_from(shape) / std::max<Extent>(inside, 1), [&](Extent plane) {
       for (Extent i = plane * inside; i < (plane + 1) * inside; ++i) work(i, plane % channels);
     });
 }
@@ -85,15 +85,15 @@ void activate(const Activation& activation, const Shape& shape, bool innermost, 
     return;
   }
   const float alpha = activation.kind == Activation::Kind::prelu ? activation.alphas[0] : activation.alpha;
-  const Extent count = count_of(shape);
+  const Extent count = elements_from(shape);
 #pragma omp parallel for schedule(static)
   for (Extent i = 0; i < count; ++i) output[i] = program::activated(activation, alpha, input[i]);
 }
 
 void softmax(const Shape& shape, Index axis, const float* input, float* output) {
   const Extent length = shape[axis];
-  const Extent inside = count_of(shape, axis + 1);
-  for_each(count_of(shape) / std::max<Extent>(length * inside, 1) * inside, [&](Extent line) {
+  const Extent inside = elements_from(shape, axis + 1);
+  for_each(elements_from(shape) / std::max<Extent>(length * inside, 1) * inside, [&](Extent line) {
     const Extent first = line / inside * length * inside + line % inside;
     float most = -std::numeric_limits<float>::infinity();
     for (Extent i = 0; i < length; ++i) most = std::max(most, input[first + i * inside]);
@@ -105,12 +105,12 @@ void softmax(const Shape& shape, Index axis, const float* input, float* output) 
 
 void concat(const std::vector<Shape>& shapes, Index axis, const std::vector<const float*>& inputs, float* output) {
   Extent row = 0;  // adjacent in the output
-  for (const Shape& shape : shapes) row += count_of(shape, axis);
-  const Extent rows = count_of(shapes[0]) / std::max<Extent>(count_of(shapes[0], axis), 1);
+  for (const Shape& shape : shapes) row += elements_from(shape, axis);
+  const Extent rows = elements_from(shapes[0]) / std::max<Extent>(elements_from(shapes[0], axis), 1);
   for_each(rows, [&](Extent number) {
     float* to = output + number * row;
     for (std::size_t i = 0; i < shapes.size(); ++i) {
-      const Extent size = count_of(shapes[i], axis);
+      const Extent size = elements_from(shapes[i], axis);
       to = std::copy_n(inputs[i] + number * size, size, to);
     }
   });
@@ -132,7 +132,7 @@ void elementwise(Elementwise::Kind kind, const std::array<Shape, 3>& shapes, con
   strides[2] = strides_of(to);
   const Extent columns = to.back();
   with_operation(kind, [&](auto operation) {
-    for_each(count_of(to) / std::max<Extent>(columns, 1), [&](Extent row) {
+    for_each(elements_from(to) / std::max<Extent>(columns, 1), [&](Extent row) {
       const auto [a, b, c] = row_begin(row, to, strides);
       const Extent a_step = strides[0].back();
       const Extent b_step = strides[1].back();
@@ -142,7 +142,7 @@ void elementwise(Elementwise::Kind kind, const std::array<Shape, 3>& shapes, con
 }
 
 void transpose(const Transpose& transpose, const Shape& from, const float* input, float* output) {
-  if (from.size() < 2) return void(std::copy_n(input, count_of(from), output));
+  if (from.size() < 2) return void(std::copy_n(input, elements_from(from), output));
   const std::vector<Extent> strides = strides_of(from);
   Shape to;
   std::array<std::vector<Extent>, 2> walked;
@@ -156,7 +156,7 @@ void transpose(const Transpose& transpose, const Shape& from, const float* input
   const std::size_t inner = to[last] < to[last - 1] ? last - 1 : last;
   const std::size_t outer = last + last - 1 - inner;
   const Shape blocks(to.begin(), to.end() - 1);
-  for_each(count_of(to) / std::max<Extent>(to[inner] * to[outer], 1), [&](Extent block) {
+  for_each(elements_from(to) / std::max<Extent>(to[inner] * to[outer], 1), [&](Extent block) {
     const auto [source, destination] = row_begin(block, blocks, walked);
     for (Extent j = 0; j < to[outer]; ++j) {
       const float* const read = input + source + j * walked[0][outer];
@@ -181,9 +181,9 @@ void pad(const Pad& pad, const Shape& from, const float* input, float* output) {
     corners[0] += cut * strides[0][axis];
     corners[1] += added * strides[1][axis];
   }
-  if (kept != to) std::fill_n(output, count_of(to), pad.value);
+  if (kept != to) std::fill_n(output, elements_from(to), pad.value);
   const Extent columns = kept.back();
-  for_each(count_of(kept) / std::max<Extent>(columns, 1), [&](Extent row) {
+  for_each(elements_from(kept) / std::max<Extent>(columns, 1), [&](Extent row) {
     const auto [source, destination] = row_begin(row, kept, strides);
     std::copy_n(input + corners[0] + source, columns, output + corners[1] + destination);
   });

@@ -18,41 +18,35 @@ Index axis_in_memory(Order order, Index axis, std::size_t rank) {
 
 }  // namespace
 
-std::vector<Offer> pool(const Request& request) {
-  const auto* const pool = std::get_if<Pool>(&request.node().operation);
-  if (pool == nullptr) return {};
+std::vector<Offer> pool(const Request& request, const Pool& pool) {
   const Shape from = request.inputs[0].shape;
   const Shape to = request.output_shape();
   const Layout layout = simple_layout(request.inputs[0]);
   const bool innermost = layout.order == Order::nhwc;
-  return only(pass(request, {layout}, layout, [=](const Operands& at) {
+  return only(pass(request, {layout}, layout, [=, &pool](const Operands& at) {
     if (innermost)
-      pool_channels(*pool, from, to, at.floats(0), at.results());
+      pool_channels(pool, from, to, at.floats(0), at.results());
     else
-      plain::pool(*pool, from, to, at.floats(0), at.results());
+      plain::pool(pool, from, to, at.floats(0), at.results());
   }));
 }
 
-std::vector<Offer> global_pool(const Request& request) {
-  const auto* const pool = std::get_if<GlobalPool>(&request.node().operation);
-  if (pool == nullptr) return {};
+std::vector<Offer> global_pool(const Request& request, const GlobalPool& pool) {
   const Shape from = request.inputs[0].shape;
   const Layout layout = simple_layout(request.inputs[0]);
   const bool innermost = layout.order == Order::nhwc;
-  return only(pass(request, {layout}, kRows, [=](const Operands& at) {
-    plain::global_pool(*pool, from, innermost, at.floats(0), at.results());
+  return only(pass(request, {layout}, kRows, [=, &pool](const Operands& at) {
+    plain::global_pool(pool, from, innermost, at.floats(0), at.results());
   }));
 }
 
 /// In the layout of the first input.
-std::vector<Offer> concat(const Request& request) {
-  const auto* const concat = std::get_if<Concat>(&request.node().operation);
-  if (concat == nullptr) return {};
+std::vector<Offer> concat(const Request& request, const Concat& concat) {
   const Layout layout = simple_layout(request.inputs[0]);
   std::vector<Shape> shapes;
   for (const program::Input& input : request.inputs)
     shapes.push_back(program::shape_in_memory(layout.order, input.shape));
-  const Index axis = axis_in_memory(layout.order, concat->axis, request.output_shape().size());
+  const Index axis = axis_in_memory(layout.order, concat.axis, request.output_shape().size());
   const std::vector<Layout> layouts(request.inputs.size(), layout);
   return only(pass(request, layouts, layout, [=](const Operands& at) {
     std::vector<const float*> inputs;
@@ -61,28 +55,23 @@ std::vector<Offer> concat(const Request& request) {
   }));
 }
 
-std::vector<Offer> transpose(const Request& request) {
-  const auto* const transpose = std::get_if<Transpose>(&request.node().operation);
-  if (transpose == nullptr) return {};
+std::vector<Offer> transpose(const Request& request, const Transpose& transpose) {
   const Shape from = request.inputs[0].shape;
-  return only(pass(request, {kRows}, kRows,
-                   [=](const Operands& at) { plain::transpose(*transpose, from, at.floats(0), at.results()); }));
+  return only(pass(request, {kRows}, kRows, [=, &transpose](const Operands& at) {
+    plain::transpose(transpose, from, at.floats(0), at.results());
+  }));
 }
 
-std::vector<Offer> pad(const Request& request) {
-  const auto* const pad = std::get_if<Pad>(&request.node().operation);
-  if (pad == nullptr) return {};
-  const Shape from = request.inputs[0].shape;
-  return only(
-      pass(request, {kRows}, kRows, [=](const Operands& at) { plain::pad(*pad, from, at.floats(0), at.results()); }));
-}
-
-std::vector<Offer> resize(const Request& request) {
-  const auto* const resize = std::get_if<Resize>(&request.node().operation);
-  if (resize == nullptr) return {};
+std::vector<Offer> pad(const Request& request, const Pad& pad) {
   const Shape from = request.inputs[0].shape;
   return only(pass(request, {kRows}, kRows,
-                   [=](const Operands& at) { plain::resize(*resize, from, at.floats(0), at.results()); }));
+                   [=, &pad](const Operands& at) { plain::pad(pad, from, at.floats(0), at.results()); }));
+}
+
+std::vector<Offer> resize(const Request& request, const Resize& resize) {
+  const Shape from = request.inputs[0].shape;
+  return only(pass(request, {kRows}, kRows,
+                   [=, &resize](const Operands& at) { plain::resize(resize, from, at.floats(0), at.results()); }));
 }
 
 }  // namespace spdnn::plain

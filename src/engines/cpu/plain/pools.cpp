@@ -166,7 +166,7 @@ void pool_channels(const Pool& pool, const Shape& from, const Shape& to, const f
 }
 
 void global_pool(const GlobalPool& pool, const Shape& from, bool innermost, const float* input, float* output) {
-  const Extent size = count_of(from, 2);
+  const Extent size = elements_from(from, 2);
   if (!innermost) {
     for_each(from[0] * from[1],
              [&](Extent plane) { output[plane] = pooled_together(pool.kind, input + plane * size, size); });

@@ -76,9 +76,7 @@ std::vector<Extent> offsets_of(const Shape& shape, const std::vector<Extent>& st
 
 }  // namespace
 
-std::vector<Offer> matrix_product(const Request& request) {
-  const auto* const node = std::get_if<MatMul>(&request.node().operation);
-  if (node == nullptr) return {};
+std::vector<Offer> matrix_product(const Request& request, const MatMul& node) {
   const Shape& a = request.inputs[0].shape;
   const Shape& b = request.inputs[1].shape;
   const Shape& y = request.output_shape();
@@ -89,21 +87,19 @@ std::vector<Offer> matrix_product(const Request& request) {
                         y[y.size() - 2],
                         a.back(),
                         y.back(),
-                        node->transposed};
+                        node.transposed};
   return only(pass(request, {kRows, kRows}, kRows,
                    [=](const Operands& at) { product.run(at.floats(0), at.floats(1), at.results()); }));
 }
 
-std::vector<Offer> reduction(const Request& request) {
-  const auto* const reduce = std::get_if<Reduce>(&request.node().operation);
-  if (reduce == nullptr) return {};
+std::vector<Offer> reduction(const Request& request, const Reduce& reduce) {
   const Shape& x = request.inputs[0].shape;
   const std::vector<Extent> strides = strides_of(x);
   Shape over(x.size(), 1);
-  for (const Index axis : reduce->axes) over[axis] = x[axis];
+  for (const Index axis : reduce.axes) over[axis] = x[axis];
   const std::vector<Extent> places = offsets_of(request.output_shape(), strides);
   const std::vector<Extent> terms = offsets_of(over, strides);
-  return only(pass(request, {kRows}, kRows, [=, kind = reduce->kind](const Operands& at) {
+  return only(pass(request, {kRows}, kRows, [=, kind = reduce.kind](const Operands& at) {
     const float* const input = at.floats(0);
     float* const output = at.results();
     const auto count = static_cast<Extent>(places.size());

@@ -47,25 +47,17 @@ Offer offer_of(const Request& request, const ConvolutionShape& shape, const CsrM
 
 }  // namespace
 
-std::vector<Offer> convolution(const Request& request) {
-  const auto* const convolution = std::get_if<Convolution>(&request.node().operation);
-  if (convolution == nullptr) return {};
+std::vector<Offer> convolution(const Request& request, const Convolution& convolution) {
   const ConvolutionShape shape{image_extents(request.inputs[0].shape), image_extents(request.output_shape()),
-                               convolution->groups, convolution->window};
-  std::vector<Offer> all;
-  all.push_back(offer_of(request, shape, convolution->weights, convolution->bias, Order::nhwc));
-  return all;
+                               convolution.groups, convolution.window};
+  return only(offer_of(request, shape, convolution.weights, convolution.bias, Order::nhwc));
 }
 
-std::vector<Offer> linear(const Request& request) {
-  const auto* const linear = std::get_if<Linear>(&request.node().operation);
-  if (linear == nullptr) return {};
+std::vector<Offer> linear(const Request& request, const Linear& linear) {
   const Shape& input = request.inputs[0].shape;
   const Extent rows = static_cast<Extent>(elements(input).value()) / std::max<Extent>(input.back(), 1);
-  const ConvolutionShape shape{{1, linear->weights.cols(), 1, rows}, {1, linear->weights.rows(), 1, rows}};
-  std::vector<Offer> all;
-  all.push_back(offer_of(request, shape, linear->weights, linear->bias, Order::rows));
-  return all;
+  const ConvolutionShape shape{{1, linear.weights.cols(), 1, rows}, {1, linear.weights.rows(), 1, rows}};
+  return only(offer_of(request, shape, linear.weights, linear.bias, Order::rows));
 }
 
 }  // namespace spdnn::plain

@@ -26,41 +26,6 @@ std::size_t extent_of(const Shape& shape, std::size_t first, std::size_t last) {
   return product;
 }
 
-std::vector<Offer> offers_of(const Request& request, const BatchNorm& norm) {
-  const Shape shape = request.output_shape();
-  if (!has_images(request, 0) || shape.size() < 2) return {};
-  const auto channels = static_cast<std::size_t>(shape[1]);
-  const std::size_t plane = extent_of(shape, 2, shape.size());
-  const auto blocks = static_cast<std::size_t>(blocks_of(shape));
-  Offer offer = element_offer(request, [=](const Operands& at) {
-    normalize(at.floats(0), blocks, channels, plane, reinterpret_cast<const Normalization*>(at.constants[0]),
-              at.results(), cudaStreamPerThread);
-  });
-  offer.constants.push_back(
-      {.part = 0,
-       .form = "mean, factor and shift per channel",
-       .bytes = channels * sizeof(Normalization),
-       .fill =
-           [&norm, channels](std::byte* to) {
-             auto* const all = reinterpret_cast<Normalization*>(to);
-             for (std::size_t c = 0; c < channels; ++c)
-               all[c] = {norm.mean[c], norm.scale[c] / std::sqrt(norm.variance[c] + norm.epsilon), norm.shift[c]};
-           },
-       .on_device = true});
-  return {std::move(offer)};
-}
-
-std::vector<Offer> offers_of(const Request& request, const Softmax& node) {
-  const Shape shape = request.output_shape();
-  if (!has_images(request, 0) || node.axis == 0) return {};
-  const auto length = static_cast<std::size_t>(shape[node.axis]);
-  const std::size_t inner = extent_of(shape, node.axis + std::size_t{1}, shape.size());
-  const std::size_t lines = static_cast<std::size_t>(blocks_of(shape)) * extent_of(shape, 1, node.axis) * inner;
-  return {element_offer(request, [=](const Operands& at) {
-    softmax(at.floats(0), lines, length, inner, at.results(), cudaStreamPerThread);
-  })};
-}
-
 /// The offsets of a shape's elements in an image of these strides, in order.
 std::vector<Index> offsets_of(const Shape& shape, const std::vector<Extent>& strides) {
   std::vector<Index> offsets{0};
@@ -73,7 +38,38 @@ std::vector<Index> offsets_of(const Shape& shape, const std::vector<Extent>& str
   return offsets;
 }
 
-std::vector<Offer> offers_of(const Request& request, const Reduce& node) {
+}  // namespace
+
+Offers batch_norm_offers(const Request& request, const BatchNorm& norm) {
+  const Shape shape = request.output_shape();
+  if (!has_images(request, 0) || shape.size() < 2) return {};
+  const auto channels = static_cast<std::size_t>(shape[1]);
+  const std::size_t plane = extent_of(shape, 2, shape.size());
+  const auto blocks = static_cast<std::size_t>(blocks_of(shape));
+  Offer offer = element_offer(request, [=](const Operands& at) {
+    normalize(at.floats(0), blocks, channels, plane, reinterpret_cast<const Normalization*>(at.constants[0]),
+              at.results(), cudaStreamPerThread);
+  });
+  offer.constants.push_back(device_constant<Normalization>(
+      "mean, factor and shift per channel", channels, [&norm, channels](Normalization* all) {
+        for (std::size_t c = 0; c < channels; ++c)
+          all[c] = {norm.mean[c], norm.scale[c] / std::sqrt(norm.variance[c] + norm.epsilon), norm.shift[c]};
+      }));
+  return {std::move(offer)};
+}
+
+Offers softmax_offers(const Request& request, const Softmax& node) {
+  const Shape shape = request.output_shape();
+  if (!has_images(request, 0) || node.axis == 0) return {};
+  const auto length = static_cast<std::size_t>(shape[node.axis]);
+  const std::size_t inner = extent_of(shape, node.axis + std::size_t{1}, shape.size());
+  const std::size_t lines = static_cast<std::size_t>(blocks_of(shape)) * extent_of(shape, 1, node.axis) * inner;
+  return {element_offer(request, [=](const Operands& at) {
+    softmax(at.floats(0), lines, length, inner, at.results(), cudaStreamPerThread);
+  })};
+}
+
+Offers reduce_offers(const Request& request, const Reduce& node) {
   if (!has_images(request, 0) || std::find(node.axes.begin(), node.axes.end(), Index{0}) != node.axes.end()) return {};
   const Shape from = request.inputs[0].shape;
   const Shape to = request.output_shape();
@@ -93,38 +89,12 @@ std::vector<Offer> offers_of(const Request& request, const Reduce& node) {
     reduce_axes(at.floats(0), reduction, reinterpret_cast<const Index*>(at.constants[0]), at.results(),
                 cudaStreamPerThread);
   });
-  offer.constants.push_back({.part = 0,
-                             .form = "places of the results and the terms",
-                             .bytes = (reduction.results + terms) * sizeof(Index),
-                             .fill =
-                                 [=](std::byte* to_places) {
-                                   const std::vector<Extent> strides = strides_of(from);
-                                   auto* const places = reinterpret_cast<Index*>(to_places);
-                                   std::ranges::copy(offsets_of(over, strides),
-                                                     std::ranges::copy(offsets_of(to, strides), places).out);
-                                 },
-                             .on_device = true});
+  offer.constants.push_back(
+      device_constant<Index>("places of the results and the terms", reduction.results + terms, [=](Index* places) {
+        const std::vector<Extent> strides = strides_of(from);
+        std::ranges::copy(offsets_of(over, strides), std::ranges::copy(offsets_of(to, strides), places).out);
+      }));
   return {std::move(offer)};
-}
-
-template <class Operation>
-std::vector<Offer> offers_of(const Request& /*request*/, const Operation& /*operation*/) {
-  return {};
-}
-
-class AxesKernel final : public program::Kernel {
- public:
-  std::string_view name() const override { return "images32"; }
-  std::vector<Offer> offers(const Request& request) const override {
-    return std::visit([&](const auto& operation) { return offers_of(request, operation); }, request.node().operation);
-  }
-};
-
-}  // namespace
-
-const program::Kernel& axes_kernel() {
-  static const AxesKernel kernel;
-  return kernel;
 }
 
 }  // namespace spdnn::cuda

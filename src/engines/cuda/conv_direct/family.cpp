@@ -7,6 +7,7 @@
 
 #include "engines/cuda/conv_direct/kernels.hpp"
 #include "engines/cuda/conv_direct/target.hpp"
+#include "program/operation_kernel.hpp"
 
 namespace spdnn {
 
@@ -50,9 +51,17 @@ Extent elements_of_image(const Shape& shape) {
 }  // namespace cuda
 
 program::FamilyKernels kernels_conv_direct(Precision /*precision*/) {
-  return {.kernels = {&cuda::changes_kernel(), &cuda::weighted_kernel(), &cuda::functions_kernel(),
-                      &cuda::moves_kernel(), &cuda::axes_kernel()},
-          .target = cuda::target_of};
+  static const program::OperationKernel kernels[] = {
+      {"conv_direct", cuda::convolution_offers}, {"conv_direct", cuda::linear_offers},
+      {"images32", cuda::activation_offers},     {"images32", cuda::elementwise_offers},
+      {"images32", cuda::concat_offers},         {"images32", cuda::pool_offers},
+      {"images32", cuda::global_pool_offers},    {"images32", cuda::pad_offers},
+      {"images32", cuda::transpose_offers},      {"images32", cuda::resize_offers},
+      {"images32", cuda::batch_norm_offers},     {"images32", cuda::softmax_offers},
+      {"images32", cuda::reduce_offers}};
+  program::FamilyKernels family{.kernels = program::all_of(kernels), .target = cuda::target_of};
+  family.kernels.push_back(&cuda::changes_kernel());
+  return family;
 }
 
 }  // namespace spdnn

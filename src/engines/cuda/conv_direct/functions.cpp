@@ -22,41 +22,6 @@ using program::Offer;
 using program::Operands;
 using program::Request;
 
-std::vector<Offer> offers_of(const Request& request, const Activation& activation) {
-  if (!has_images(request, 0)) return {};
-  const std::size_t count = elements_of(kImages32, request.output_shape());
-  if (activation.kind != Activation::Kind::prelu) {
-    return {element_offer(request, [=, function = function_of(activation), kind = activation.kind,
-                                    alpha = activation.alpha](const Operands& at) {
-      if (function)
-        apply_functions(at.floats(0), count, {{*function}, 1}, at.results(), cudaStreamPerThread);
-      else
-        apply_library_function(at.floats(0), count, static_cast<ElementFunction>(kind), alpha, at.results(),
-                               cudaStreamPerThread);
-    })};
-  }
-  const Shape shape = request.output_shape();
-  if (shape.size() < 2) return {};
-  const auto channels = static_cast<std::size_t>(shape[1]);
-  const auto plane = static_cast<std::size_t>(elements_of_image(shape)) / std::max(channels, std::size_t{1});
-  const auto blocks = static_cast<std::size_t>(blocks_of(shape));
-  Offer offer = element_offer(request, [=](const Operands& at) {
-    apply_slopes(at.floats(0), blocks, channels, plane, at.constant(0), at.results(), cudaStreamPerThread);
-  });
-  offer.constants.push_back({.part = 0,
-                             .form = "a slope per channel",
-                             .bytes = channels * sizeof(float),
-                             .fill =
-                                 [&activation, channels](std::byte* to) {
-                                   auto* const slopes = reinterpret_cast<float*>(to);
-                                   for (std::size_t c = 0; c < channels; ++c)
-                                     slopes[c] =
-                                         activation.alphas.size() == 1 ? activation.alphas[0] : activation.alphas[c];
-                                 },
-                             .on_device = true});
-  return {std::move(offer)};
-}
-
 std::optional<Combination> combination_of(Elementwise::Kind kind) {
   switch (kind) {
     case Elementwise::Kind::add:
@@ -103,7 +68,50 @@ std::optional<Broadcast> broadcast_of(const Request& request) {
   return broadcast;
 }
 
-std::vector<Offer> offers_of(const Request& request, const Elementwise& elementwise) {
+Offers offers_of(const Request& request, Pooling pooling) {
+  if (!has_images(request, 0)) return {};
+  const ImageExtents in = image_extents(request.inputs[0].shape);
+  const ImageExtents out = image_extents(request.output_shape());
+  for (std::size_t axis = 0; axis < 2; ++axis) {
+    pooling.in[axis] = static_cast<Index>(in.spatial(axis));
+    pooling.out[axis] = static_cast<Index>(out.spatial(axis));
+  }
+  const auto planes = static_cast<std::size_t>(blocks_of(request.output_shape()) * in.channels);
+  return {element_offer(
+      request, [=](const Operands& at) { pool(at.floats(0), planes, pooling, at.results(), cudaStreamPerThread); })};
+}
+
+}  // namespace
+
+Offers activation_offers(const Request& request, const Activation& activation) {
+  if (!has_images(request, 0)) return {};
+  const std::size_t count = elements_of(kImages32, request.output_shape());
+  if (activation.kind != Activation::Kind::prelu) {
+    return {element_offer(request, [=, function = function_of(activation), kind = activation.kind,
+                                    alpha = activation.alpha](const Operands& at) {
+      if (function)
+        apply_functions(at.floats(0), count, {{*function}, 1}, at.results(), cudaStreamPerThread);
+      else
+        apply_library_function(at.floats(0), count, static_cast<ElementFunction>(kind), alpha, at.results(),
+                               cudaStreamPerThread);
+    })};
+  }
+  const Shape shape = request.output_shape();
+  if (shape.size() < 2) return {};
+  const auto channels = static_cast<std::size_t>(shape[1]);
+  const auto plane = static_cast<std::size_t>(elements_of_image(shape)) / std::max(channels, std::size_t{1});
+  const auto blocks = static_cast<std::size_t>(blocks_of(shape));
+  Offer offer = element_offer(request, [=](const Operands& at) {
+    apply_slopes(at.floats(0), blocks, channels, plane, at.constant(0), at.results(), cudaStreamPerThread);
+  });
+  offer.constants.push_back(
+      device_constant<float>("a slope per channel", channels, [&slopes = activation.alphas, channels](float* all) {
+        for (std::size_t c = 0; c < channels; ++c) all[c] = slopes.size() == 1 ? slopes[0] : slopes[c];
+      }));
+  return {std::move(offer)};
+}
+
+Offers elementwise_offers(const Request& request, const Elementwise& elementwise) {
   const std::optional<Combination> combination = combination_of(elementwise.kind);
   const std::optional<Broadcast> broadcast = broadcast_of(request);
   if (!combination || !broadcast) return {};
@@ -131,7 +139,7 @@ std::vector<Offer> offers_of(const Request& request, const Elementwise& elementw
   return {std::move(offer)};
 }
 
-std::vector<Offer> offers_of(const Request& request, const Concat& concat) {
+Offers concat_offers(const Request& request, const Concat& concat) {
   if (concat.axis == 0) return {};
   struct Part {
     std::size_t own;
@@ -159,20 +167,7 @@ std::vector<Offer> offers_of(const Request& request, const Concat& concat) {
   })};
 }
 
-std::vector<Offer> offers_of(const Request& request, Pooling pooling) {
-  if (!has_images(request, 0)) return {};
-  const ImageExtents in = image_extents(request.inputs[0].shape);
-  const ImageExtents out = image_extents(request.output_shape());
-  for (std::size_t axis = 0; axis < 2; ++axis) {
-    pooling.in[axis] = static_cast<Index>(in.spatial(axis));
-    pooling.out[axis] = static_cast<Index>(out.spatial(axis));
-  }
-  const auto planes = static_cast<std::size_t>(blocks_of(request.output_shape()) * in.channels);
-  return {element_offer(
-      request, [=](const Operands& at) { pool(at.floats(0), planes, pooling, at.results(), cudaStreamPerThread); })};
-}
-
-std::vector<Offer> offers_of(const Request& request, const Pool& node) {
+Offers pool_offers(const Request& request, const Pool& node) {
   Pooling pooling{.maximum = node.kind == Pool::Kind::max, .count_padding = node.count_padding};
   for (std::size_t axis = 0; axis < 2; ++axis) {
     pooling.kernel[axis] = node.window.kernel[axis];
@@ -184,7 +179,7 @@ std::vector<Offer> offers_of(const Request& request, const Pool& node) {
   return offers_of(request, pooling);
 }
 
-std::vector<Offer> offers_of(const Request& request, const GlobalPool& node) {
+Offers global_pool_offers(const Request& request, const GlobalPool& node) {
   const ImageExtents in = image_extents(request.inputs[0].shape);
   Pooling pooling{.maximum = node.kind == Pool::Kind::max};
   for (std::size_t axis = 0; axis < 2; ++axis) {
@@ -192,27 +187,6 @@ std::vector<Offer> offers_of(const Request& request, const GlobalPool& node) {
     pooling.stride[axis] = pooling.dilation[axis] = 1;
   }
   return offers_of(request, pooling);
-}
-
-/// Operations of other kernels, and of the host.
-template <class Operation>
-std::vector<Offer> offers_of(const Request& /*request*/, const Operation& /*operation*/) {
-  return {};
-}
-
-class FunctionsKernel final : public program::Kernel {
- public:
-  std::string_view name() const override { return "images32"; }
-  std::vector<Offer> offers(const Request& request) const override {
-    return std::visit([&](const auto& operation) { return offers_of(request, operation); }, request.node().operation);
-  }
-};
-
-}  // namespace
-
-const program::Kernel& functions_kernel() {
-  static const FunctionsKernel kernel;
-  return kernel;
 }
 
 }  // namespace spdnn::cuda

@@ -1,8 +1,10 @@
 #pragma once
 
-// The kernels of conv_direct, by file. All work on images32 and run on the stream that a thread has of its own.
+// The kernels of conv_direct. All work on images32 and run on the stream that a thread has of its own.
 
 #include <functional>
+#include <utility>
+#include <vector>
 
 #include "program/kernel.hpp"
 
@@ -10,14 +12,22 @@ namespace spdnn::cuda {
 
 /// Between rows in the host's memory and images32.
 const program::Kernel& changes_kernel();
-/// Convolutions and linear nodes.
-const program::Kernel& weighted_kernel();
-/// Activations, combinations of two values, joined values, pools.
-const program::Kernel& functions_kernel();
-/// Paddings, transpositions, resizes.
-const program::Kernel& moves_kernel();
-/// Batch norms, softmax, reductions over axes.
-const program::Kernel& axes_kernel();
+
+// The offers for nodes of an operation, by file.
+using Offers = std::vector<program::Offer>;
+Offers convolution_offers(const program::Request& request, const Convolution& convolution);  // weighted.cpp
+Offers linear_offers(const program::Request& request, const Linear& linear);
+Offers activation_offers(const program::Request& request, const Activation& activation);  // functions.cpp
+Offers elementwise_offers(const program::Request& request, const Elementwise& elementwise);
+Offers concat_offers(const program::Request& request, const Concat& concat);
+Offers pool_offers(const program::Request& request, const Pool& node);
+Offers global_pool_offers(const program::Request& request, const GlobalPool& node);
+Offers pad_offers(const program::Request& request, const Pad& pad);  // moves.cpp
+Offers transpose_offers(const program::Request& request, const Transpose& transpose);
+Offers resize_offers(const program::Request& request, const Resize& node);
+Offers batch_norm_offers(const program::Request& request, const BatchNorm& norm);  // axes.cpp
+Offers softmax_offers(const program::Request& request, const Softmax& node);
+Offers reduce_offers(const program::Request& request, const Reduce& node);
 
 /// Whether the value has the images of the step's output, and is wanted in images32; others are a constant's.
 bool has_images(const program::Request& request, std::size_t input);
@@ -27,6 +37,16 @@ double seconds_on_device(double bytes, double multiply_adds = 0);
 
 /// An offer of a kernel that reads and writes images32 alone, and is bound by memory.
 program::Offer element_offer(const program::Request& request, std::function<void(const program::Operands&)> run);
+
+/// A kernel's only constant: `count` elements of a type in the device's memory.
+template <class T>
+program::Constant device_constant(const char* form, std::size_t count, std::function<void(T*)> fill) {
+  return {.part = 0,
+          .form = form,
+          .bytes = count * sizeof(T),
+          .fill = [fill = std::move(fill)](std::byte* to) { fill(reinterpret_cast<T*>(to)); },
+          .on_device = true};
+}
 
 /// Blocks of images of a value.
 inline Extent blocks_of(const Shape& shape) {

@@ -15,21 +15,11 @@ namespace spdnn::cuda {
 
 namespace {
 
-using program::Constant;
 using program::Offer;
 using program::Operands;
 using program::Request;
 
 constexpr Extent kMostElements = Extent{1} << 28U;  ///< of an image, for which tables are made
-
-template <class T>
-Constant constant_of(std::string form, std::size_t count, std::function<void(T*)> fill) {
-  return {.part = 0,
-          .form = std::move(form),
-          .bytes = count * sizeof(T),
-          .fill = [fill = std::move(fill)](std::byte* to) { fill(reinterpret_cast<T*>(to)); },
-          .on_device = true};
-}
 
 /// `place`: of each element of the result's images, its place along every axis of the input; those outside of it are
 /// filled in.
@@ -52,7 +42,7 @@ void fill_table(const Shape& from, const Shape& to, const PlaceAlong& place, Ind
   }
 }
 
-std::vector<Offer> gathered(const Request& request, std::string form, float fill, PlaceAlong place) {
+std::vector<Offer> gathered(const Request& request, const char* form, float fill, PlaceAlong place) {
   const Shape from = request.inputs[0].shape;
   const Shape to = request.output_shape();
   if (!has_images(request, 0) || std::max(elements_of_image(from), elements_of_image(to)) > kMostElements) return {};
@@ -63,18 +53,20 @@ std::vector<Offer> gathered(const Request& request, std::string form, float fill
   Offer offer = element_offer(request, [=](const Operands& at) {
     gather(at.floats(0), gathering, reinterpret_cast<const Index*>(at.constants[0]), at.results(), cudaStreamPerThread);
   });
-  offer.constants.push_back(constant_of<Index>(std::move(form), gathering.results,
-                                               [=](Index* table) { fill_table(from, to, place, table); }));
+  offer.constants.push_back(
+      device_constant<Index>(form, gathering.results, [=](Index* table) { fill_table(from, to, place, table); }));
   return {std::move(offer)};
 }
 
-std::vector<Offer> offers_of(const Request& request, const Pad& pad) {
+}  // namespace
+
+Offers pad_offers(const Request& request, const Pad& pad) {
   if (pad.begin.empty() || pad.begin[0] != 0 || pad.end[0] != 0) return {};
   return gathered(request, "places in the padded image", pad.value,
                   [begin = pad.begin](std::size_t axis, const Shape& at) { return at[axis] - begin[axis]; });
 }
 
-std::vector<Offer> offers_of(const Request& request, const Transpose& transpose) {
+Offers transpose_offers(const Request& request, const Transpose& transpose) {
   if (transpose.order.empty() || transpose.order[0] != 0) return {};
   return gathered(request, "places before the transposition", 0,
                   [order = transpose.order](std::size_t axis, const Shape& at) {
@@ -82,7 +74,7 @@ std::vector<Offer> offers_of(const Request& request, const Transpose& transpose)
                   });
 }
 
-std::vector<Offer> offers_of(const Request& request, const Resize& node) {
+Offers resize_offers(const Request& request, const Resize& node) {
   if (!has_images(request, 0)) return {};
   const ImageExtents in = image_extents(request.inputs[0].shape);
   const ImageExtents out = image_extents(request.output_shape());
@@ -110,29 +102,9 @@ std::vector<Offer> offers_of(const Request& request, const Resize& node) {
         *taps = {static_cast<Index>(between.first), static_cast<Index>(between.second), between.weight};
       }
   };
-  offer.constants.push_back(
-      constant_of<Interpolation>("places of rows and columns", std::size_t{resizing.out[0]} + resizing.out[1], fill));
+  offer.constants.push_back(device_constant<Interpolation>("places of rows and columns",
+                                                           std::size_t{resizing.out[0]} + resizing.out[1], fill));
   return {std::move(offer)};
-}
-
-template <class Operation>
-std::vector<Offer> offers_of(const Request& /*request*/, const Operation& /*operation*/) {
-  return {};
-}
-
-class MovesKernel final : public program::Kernel {
- public:
-  std::string_view name() const override { return "images32"; }
-  std::vector<Offer> offers(const Request& request) const override {
-    return std::visit([&](const auto& operation) { return offers_of(request, operation); }, request.node().operation);
-  }
-};
-
-}  // namespace
-
-const program::Kernel& moves_kernel() {
-  static const MovesKernel kernel;
-  return kernel;
 }
 
 }  // namespace spdnn::cuda

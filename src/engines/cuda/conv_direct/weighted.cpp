@@ -82,8 +82,8 @@ std::optional<Fitted> fitted(const DirectShape& shape, const CsrMatrix& weights,
   return std::nullopt;
 }
 
-std::vector<Offer> direct_offers(const Request& request, const DirectShape& shape, const CsrMatrix& weights,
-                                 const std::vector<float>& bias) {
+Offers direct_offers(const Request& request, const DirectShape& shape, const CsrMatrix& weights,
+                     const std::vector<float>& bias) {
   const std::optional<Fitted> fit = fitted(shape, weights, current_device_properties().sharedMemPerBlockOptin);
   if (!fit) return {};
   const DirectTiling tiling = fit->tiling;
@@ -170,34 +170,23 @@ Offer tap_offer(const Request& request, const DirectShape& shape, const Convolut
   return offer;
 }
 
-class WeightedKernel final : public program::Kernel {
- public:
-  std::string_view name() const override { return "conv_direct"; }
-
-  std::vector<Offer> offers(const Request& request) const override {
-    if (const auto* const linear = std::get_if<Linear>(&request.node().operation)) {
-      const CsrMatrix& weights = linear->weights.csr();
-      if (request.inputs[0].shape.size() != 2 || !has_images(request, 0) || weights.entries() > kMostNonzeros)
-        return {};
-      return direct_offers(request, shape_of(request, *linear), weights, linear->bias);
-    }
-    const auto* const convolution = std::get_if<Convolution>(&request.node().operation);
-    if (convolution == nullptr || !has_images(request, 0)) return {};
-    const CsrMatrix& weights = convolution->weights.csr();
-    if (weights.entries() > kMostNonzeros) return {};
-    const DirectShape shape = shape_of(request, *convolution);
-    std::vector<Offer> offers;
-    if (convolution->groups == 1) offers = direct_offers(request, shape, weights, convolution->bias);
-    if (offers.empty()) offers.push_back(tap_offer(request, shape, *convolution));
-    return offers;
-  }
-};
-
 }  // namespace
 
-const program::Kernel& weighted_kernel() {
-  static const WeightedKernel kernel;
-  return kernel;
+Offers convolution_offers(const Request& request, const Convolution& convolution) {
+  if (!has_images(request, 0)) return {};
+  const CsrMatrix& weights = convolution.weights.csr();
+  if (weights.entries() > kMostNonzeros) return {};
+  const DirectShape shape = shape_of(request, convolution);
+  Offers offers;
+  if (convolution.groups == 1) offers = direct_offers(request, shape, weights, convolution.bias);
+  if (offers.empty()) offers.push_back(tap_offer(request, shape, convolution));
+  return offers;
+}
+
+Offers linear_offers(const Request& request, const Linear& linear) {
+  const CsrMatrix& weights = linear.weights.csr();
+  if (request.inputs[0].shape.size() != 2 || !has_images(request, 0) || weights.entries() > kMostNonzeros) return {};
+  return direct_offers(request, shape_of(request, linear), weights, linear.bias);
 }
 
 }  // namespace spdnn::cuda

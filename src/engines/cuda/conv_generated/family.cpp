@@ -17,6 +17,7 @@
 #include "engines/cuda/runtime/device.hpp"
 #include "model/graph/node_text.hpp"
 #include "model/operations/geometry.hpp"
+#include "program/operation_kernel.hpp"
 #include "spdnn/error.hpp"
 
 namespace spdnn {
@@ -223,59 +224,46 @@ class BoundGenerated final : public program::Bound {
   Operands operands_;
 };
 
-class GeneratedKernel final : public program::Kernel {
- public:
-  std::string_view name() const override { return "conv_generated"; }
+std::vector<Offer> generated_offers(const Request& request, const Convolution& convolution,
+                                    const std::vector<Function>& functions, const Offer& direct) {
+  const DirectShape shape = flattened(direct_shape(
+      {image_extents(request.inputs[0].shape), image_extents(request.output_shape()), 1, convolution.window}));
+  DirectShape whole = shape;
+  whole.blocks = static_cast<Index>((request.kernels_for + program::kImagesTogether - 1) / program::kImagesTogether);
+  const CsrMatrix& weights = convolution.weights.csr();
+  const std::vector<GeneratedTiling> tilings = generated_tilings(whole, weights, limits());
+  if (tilings.empty()) return {};
+  const GeneratedTiling& tiling = tilings.front();
+  const double share = static_cast<double>(shape.blocks) / whole.blocks;
+  Offer offer = direct;
+  offer.seconds = tiling.seconds * share;
+  offer.detail = fmt::format("generated: tiles of {} x {} pixels, {} kernels, {} channels at a time", tiling.tile[0],
+                             tiling.tile[1], tiling.kernels, tiling.channels);
+  std::vector<std::size_t> input_bytes;
+  for (const program::Input& input : request.inputs) input_bytes.push_back(bytes_of(program::kImages32, input.shape));
+  offer.bind = [layer = Layer{shape, tiling, weights, convolution.bias, functions}, bind = direct.bind, input_bytes,
+                output_bytes = bytes_of(program::kImages32, request.output_shape()), own = request.own_inputs(),
+                name = node_text(request.model, request.step.node), seconds = request.compile_seconds] {
+    return std::make_unique<BoundGenerated>(layer, bind(), input_bytes, output_bytes, own, name, seconds);
+  };
+  return {std::move(offer)};
+}
 
-  std::vector<Offer> offers(const Request& request) const override {
-    const auto* const convolution = std::get_if<Convolution>(&request.node().operation);
-    if (convolution == nullptr || convolution->groups != 1 || !has_images(request, 0) || request.compile_seconds <= 0)
-      return {};
-    Request asked = request;
-    std::optional<std::vector<Function>> functions = fused_functions(request);
-    const bool fused = functions && can_be_generated(*functions);
-    if (!fused) {
-      functions.emplace();
-      asked.step.fused.clear();
-      asked.inputs.resize(request.own_inputs());
-    }
-    std::vector<Offer> direct = weighted_kernel().offers(asked);
-    if (direct.empty() || properties().major < kFirstCapability) return {};
-    std::vector<Offer> offers = generated_offers(asked, *convolution, *functions, direct.front());
-    for (Offer& offer : offers) offer.fused = fused;
-    return offers;
+std::vector<Offer> offers_for(const Request& request, const Convolution& convolution) {
+  if (convolution.groups != 1 || !has_images(request, 0) || request.compile_seconds <= 0) return {};
+  Request asked = request;
+  std::optional<std::vector<Function>> functions = fused_functions(request);
+  const bool fused = functions && can_be_generated(*functions);
+  if (!fused) {
+    functions.emplace();
+    asked.step.fused.clear();
+    asked.inputs.resize(request.own_inputs());
   }
-
- private:
-  static std::vector<Offer> generated_offers(const Request& request, const Convolution& convolution,
-                                             const std::vector<Function>& functions, const Offer& direct) {
-    const DirectShape shape = flattened(direct_shape(
-        {image_extents(request.inputs[0].shape), image_extents(request.output_shape()), 1, convolution.window}));
-    DirectShape whole = shape;
-    whole.blocks = static_cast<Index>((request.kernels_for + program::kImagesTogether - 1) / program::kImagesTogether);
-    const CsrMatrix& weights = convolution.weights.csr();
-    const std::vector<GeneratedTiling> tilings = generated_tilings(whole, weights, limits());
-    if (tilings.empty()) return {};
-    const GeneratedTiling& tiling = tilings.front();
-    const double share = static_cast<double>(shape.blocks) / whole.blocks;
-    Offer offer = direct;
-    offer.seconds = tiling.seconds * share;
-    offer.detail = fmt::format("generated: tiles of {} x {} pixels, {} kernels, {} channels at a time", tiling.tile[0],
-                               tiling.tile[1], tiling.kernels, tiling.channels);
-    std::vector<std::size_t> input_bytes;
-    for (const program::Input& input : request.inputs) input_bytes.push_back(bytes_of(program::kImages32, input.shape));
-    offer.bind = [layer = Layer{shape, tiling, weights, convolution.bias, functions}, bind = direct.bind, input_bytes,
-                  output_bytes = bytes_of(program::kImages32, request.output_shape()), own = request.own_inputs(),
-                  name = node_text(request.model, request.step.node), seconds = request.compile_seconds] {
-      return std::make_unique<BoundGenerated>(layer, bind(), input_bytes, output_bytes, own, name, seconds);
-    };
-    return {std::move(offer)};
-  }
-};
-
-const GeneratedKernel& generated_kernel() {
-  static const GeneratedKernel kernel;
-  return kernel;
+  std::vector<Offer> direct = convolution_offers(asked, convolution);
+  if (direct.empty() || properties().major < kFirstCapability) return {};
+  std::vector<Offer> offers = generated_offers(asked, convolution, *functions, direct.front());
+  for (Offer& offer : offers) offer.fused = fused;
+  return offers;
 }
 
 }  // namespace
@@ -284,7 +272,8 @@ const GeneratedKernel& generated_kernel() {
 
 program::FamilyKernels kernels_conv_generated(Precision /*precision*/) {
   if (const std::string why_not = cuda::why_no_compiler(); !why_not.empty()) return {.why_not = why_not};
-  return {.kernels = {&cuda::generated_kernel()}};
+  static const program::OperationKernel kernel("conv_generated", cuda::offers_for);
+  return {.kernels = {&kernel}};
 }
 
 }  // namespace spdnn

@@ -17,6 +17,7 @@
 #include "engines/cuda/runtime/handle.hpp"
 #include "engines/cuda/runtime/timing.hpp"
 #include "model/operations/geometry.hpp"
+#include "program/operation_kernel.hpp"
 #include "spdnn/error.hpp"
 
 namespace spdnn {
@@ -211,62 +212,53 @@ std::optional<FastestProduct> measured(const LoweredProducts& products, const Lo
   return best;
 }
 
-class LoweredKernel final : public program::Kernel {
- public:
-  std::string_view name() const override { return "conv_lowered"; }
+std::size_t number_of(cusparseSpMMAlg_t algorithm) {
+  return static_cast<std::size_t>(std::find(kAlgorithms.begin(), kAlgorithms.end(), algorithm) - kAlgorithms.begin()) +
+         1;
+}
 
-  std::vector<Offer> offers(const Request& request) const override {
-    const auto* const convolution = std::get_if<Convolution>(&request.node().operation);
-    if (convolution == nullptr) return {};
-    if (!convolution->bias.empty()) return {{.why_not = "cuSPARSE adds no bias"}};
-    const LoweredShape shape = lowered_shape(request, *convolution);
-    if (shape.unfolding.columns() > kMostColumns)
-      return {{.why_not = "cuSPARSE's products of a matrix of more than 2^19 columns are not reliable"}};
-    const auto products = std::make_shared<const LoweredProducts>(shape, *convolution);
-    const std::optional<FastestProduct> best = measured(*products, shape, *convolution);
-    if (!best) return {{.why_not = "cuSPARSE has no algorithm for it"}};
-    const PackedFilters packed(*convolution);
-    Offer offer;
-    offer.detail = fmt::format("{}cuSPARSE's SpMM for CSR, algorithm {}",
-                               shape.unfolding.is_identity() ? "" : "unfolded, ", number_of(best->algorithm));
-    offer.inputs = {kImages32};
-    offer.output = kImages32;
-    offer.fused = request.step.fused.empty();
-    offer.skips_zeros = true;
-    // The unfolded input, then cuSPARSE's memory.
-    offer.scratch = shape.matrix_bytes() + best->workspace;
-    offer.scratch_on_device = true;
-    offer.seconds = best->seconds;
-    offer.constants.push_back({.part = 0,
-                               .form = "csr by groups",
-                               .bytes = packed.bytes,
-                               .fill = [packed, convolution](std::byte* to) { packed.pack(*convolution, to); },
-                               .on_device = true});
-    offer.bind = [products, best = *best, matrix_bytes = shape.matrix_bytes()] {
-      return program::bound([=](const Operands& at) {
-        auto* const filters = const_cast<std::byte*>(at.constants[0]);  // cuSPARSE only reads them
-        if (!products->run(best.algorithm, filters, at.floats(0), reinterpret_cast<float*>(at.scratch),
-                           at.scratch + matrix_bytes, at.results(), cudaStreamPerThread))
-          throw DeviceError("cuSPARSE: a product failed that had run before");
-      });
-    };
-    return {std::move(offer)};
-  }
-
- private:
-  static std::size_t number_of(cusparseSpMMAlg_t algorithm) {
-    return static_cast<std::size_t>(std::find(kAlgorithms.begin(), kAlgorithms.end(), algorithm) -
-                                    kAlgorithms.begin()) +
-           1;
-  }
-};
+std::vector<Offer> offers_for(const Request& request, const Convolution& convolution) {
+  if (!convolution.bias.empty()) return {{.why_not = "cuSPARSE adds no bias"}};
+  const LoweredShape shape = lowered_shape(request, convolution);
+  if (shape.unfolding.columns() > kMostColumns)
+    return {{.why_not = "cuSPARSE's products of a matrix of more than 2^19 columns are not reliable"}};
+  const auto products = std::make_shared<const LoweredProducts>(shape, convolution);
+  const std::optional<FastestProduct> best = measured(*products, shape, convolution);
+  if (!best) return {{.why_not = "cuSPARSE has no algorithm for it"}};
+  const PackedFilters packed(convolution);
+  Offer offer;
+  offer.detail = fmt::format("{}cuSPARSE's SpMM for CSR, algorithm {}",
+                             shape.unfolding.is_identity() ? "" : "unfolded, ", number_of(best->algorithm));
+  offer.inputs = {kImages32};
+  offer.output = kImages32;
+  offer.fused = request.step.fused.empty();
+  offer.skips_zeros = true;
+  // The unfolded input, then cuSPARSE's memory.
+  offer.scratch = shape.matrix_bytes() + best->workspace;
+  offer.scratch_on_device = true;
+  offer.seconds = best->seconds;
+  offer.constants.push_back({.part = 0,
+                             .form = "csr by groups",
+                             .bytes = packed.bytes,
+                             .fill = [packed, &convolution](std::byte* to) { packed.pack(convolution, to); },
+                             .on_device = true});
+  offer.bind = [products, best = *best, matrix_bytes = shape.matrix_bytes()] {
+    return program::bound([=](const Operands& at) {
+      auto* const filters = const_cast<std::byte*>(at.constants[0]);  // cuSPARSE only reads them
+      if (!products->run(best.algorithm, filters, at.floats(0), reinterpret_cast<float*>(at.scratch),
+                         at.scratch + matrix_bytes, at.results(), cudaStreamPerThread))
+        throw DeviceError("cuSPARSE: a product failed that had run before");
+    });
+  };
+  return {std::move(offer)};
+}
 
 }  // namespace
 
 }  // namespace cuda
 
 program::FamilyKernels kernels_conv_lowered(Precision precision) {
-  static const cuda::LoweredKernel kernel;
+  static const program::OperationKernel kernel("conv_lowered", cuda::offers_for);
   if (precision != Precision::fp32)
     return {.why_not = fmt::format("conv_lowered does not compute in {}", to_string(precision))};
   return {.kernels = {&kernel}};
