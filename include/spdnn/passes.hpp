@@ -11,7 +11,7 @@ struct Passes {
   bool unused = false;     ///< static: neurons that nothing reads, or that can never be non-zero, are not computed
   bool merge = false;      ///< static: inputs that are twins are added once, times their count (re-associates sums)
   bool saturated = false;  ///< dynamic: images all at the cap are retired from the certificate's layer on
-  bool dead = false;       ///< dynamic: all-zero images leave
+  bool dead = false;       ///< dynamic: all-zero images are retired, likewise
   bool identical = false;  ///< dynamic: images with equal rows are one image from there on
 
   bool operator==(const Passes&) const = default;

@@ -27,8 +27,8 @@ class ModelSession {
  public:
   struct Answer {
     std::vector<Tensor> outputs;  ///< in the model's order, float32, row-major, the images on axis 0
-    /// The first node, by name and operation, whose numbers may have exceeded the precision; values that depend on it
-    /// may be wrong. Empty: every number was finite.
+    /// The first node, by name and operation, whose numbers may be outside the range of the precision; values that
+    /// depend on it may be wrong. Empty: every number was finite.
     std::string overflow;
   };
 

@@ -21,7 +21,7 @@ struct ConvCase {
   Device device = Device::cpu;
 };
 
-/// A kernel that ours are compared with: a key of `with` in the JSON lines, and what it is.
+/// A kernel that ours are compared with: a key of `with` in the JSON lines, and its kind.
 struct ConvRival {
   std::string key;
   std::string family;  ///< of src/engines/kernels.def

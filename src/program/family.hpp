@@ -14,7 +14,7 @@
 /// The declaration of the one function that a family of kernels consists of, in namespace spdnn.
 #define SPDNN_DECLARE_KERNELS(name, ...) program::FamilyKernels kernels_##name(Precision precision);
 
-/// An element of a std::vector<program::Family>. What may follow the description is a Use.
+/// An element of a std::vector<program::Family>. A Use may follow the description.
 #define SPDNN_LIST_KERNELS(name, device, zeros, description, ...) \
   {#name, Device::device, program::Zeros::zeros, description, kernels_##name __VA_OPT__(, program::Use::) __VA_ARGS__},
 
@@ -29,7 +29,7 @@ struct FamilyKernels {
 
 enum class Zeros { multiplied, skipped };
 
-/// What kernels are offered for: programs, or measurements that compare these with others.
+/// The purpose of kernels: programs, or measurements that compare these with others.
 enum class Use { programs, comparisons };
 
 /// Kernels that are offered together: a folder.

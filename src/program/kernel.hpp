@@ -25,14 +25,14 @@ struct Operands {
   const float* constant(std::size_t number) const { return reinterpret_cast<const float*>(constants[number]); }
 };
 
-/// What came of preparing a kernel that consists of code for its step.
+/// The outcome of preparing a kernel that consists of code for its step.
 struct Prepared {
-  std::string remark{};        ///< what went wrong, and what is done instead; empty if nothing did
+  std::string remark{};        ///< a failure and its consequence; empty if there was none
   std::size_t code_bytes = 0;  ///< generated, or read from where it was kept
   double compile_seconds = 0;  ///< processor time; 0: the code was kept
 };
 
-/// For people, on so many kernels together; empty if none has code.
+/// A summary of several kernels, for people; empty if none has code.
 std::string text(const std::vector<Prepared>& all);
 
 /// A kernel that is ready for one step of one program.

@@ -24,7 +24,7 @@ class Target {
   /// After what was given to the device before; returns when it is done.
   virtual void upload(std::byte* to, const std::byte* from, std::size_t bytes) = 0;
   virtual void download(std::byte* to, const std::byte* from, std::size_t bytes) = 0;
-  /// Calls `work`, which runs kernels, that many times or more, and returns the device's seconds of so many calls.
+  /// Calls `work`, which runs kernels, at least `runs` times, and returns the device's seconds of `runs` calls.
   virtual std::vector<double> seconds(Index runs, const std::function<void()>& work) = 0;
   /// Records the kernels that `work` runs, instead of running them. The function that is returned runs them all; it is
   /// empty if they cannot be recorded.

@@ -22,7 +22,7 @@ class Trial {
 
   /// The kernel's, on how it was prepared; empty if it has none.
   const std::string& remark() const { return remark_; }
-  /// The seconds of each of so many runs, by the device's clock if there is one.
+  /// The seconds of each of `runs` runs, by the device's clock if there is one.
   std::vector<double> seconds(Index runs);
   /// The output of the last run, in the offer's layout.
   HostMemory<std::byte> output();

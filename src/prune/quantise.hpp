@@ -7,7 +7,7 @@
 
 namespace spdnn {
 
-/// What weights are rounded to.
+/// The numbers that weights are rounded to.
 struct Quantisation {
   enum class Kind {
     fp16,      ///< IEEE binary16, to nearest, ties to even

@@ -18,7 +18,7 @@ struct LayerExtents {
 /// Of a node with weights.
 LayerExtents layer_extents(const Operation& operation);
 
-/// What filters of one group read at some places, and what they are to give there, row-major: sample by sample.
+/// The inputs of the filters of one group at some places, and their wanted outputs there, row-major: sample by sample.
 struct Samples {
   std::size_t count = 0;
   std::vector<float> inputs;   ///< count x LayerExtents::cols

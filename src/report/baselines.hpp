@@ -20,6 +20,7 @@ struct Baseline {
 
   /// Images x edges of an official network of this size; 0 if a size is not stated.
   double work() const;
+  /// Edges per second, of all images.
   double rate() const { return edges_per_second ? *edges_per_second : work() / *seconds; }
 };
 

@@ -107,13 +107,13 @@ END
 @test "a verdict of FAILED is listed as failed, for networks and for models, with or without word of the job" {
   make_result network
   change network '.verdict.status = "FAILED" | .verdict.against = "the truth"'
-  cp "$results/network.json" "$results/told.json"
-  echo 'exit code 1: verdict FAILED (job 7, log nowhere)' >"$results/told.failed"
+  cp "$results/network.json" "$results/stated.json"
+  echo 'exit code 1: verdict FAILED (job 7, log nowhere)' >"$results/stated.failed"
   "$SPDNN" generate model --family lenet5 --out m.onnx
   "$SPDNN" generate tensors --shape 2,1,28,28 --out images.npy
   "$SPDNN" infer --model m.onnx --inputs images.npy --json "$results/model.json" >/dev/null
   run jobs/submit.sh table
-  [ "$(tail -n 2 <<<"$output" | cut -d: -f1-2 | xargs)" = "failed: network failed: told" ]
+  [ "$(tail -n 2 <<<"$output" | cut -d: -f1-2 | xargs)" = "failed: network failed: stated" ]
   change model '.verdict.status = "FAILED" | .verdict.against = "the labels"'
   run jobs/submit.sh table
   echo "$output"
@@ -122,20 +122,20 @@ END
   [ "$(grep '^failed: ' <<<"$output" | sort)" = "$(sort <<END
 failed: model: its verdict is FAILED, against the labels
 failed: network: its verdict is FAILED, against the truth
-failed: told: exit code 1: verdict FAILED (job 7, log nowhere)
+failed: stated: exit code 1: verdict FAILED (job 7, log nowhere)
 END
   )" ]
 }
 
 @test "control characters in what a job or a file says do not reach the terminal" {
   mkdir -p "$results"
-  printf 'exit code 3: \033]0;title\a\033[31mred\xc2\x9b31m caf\xc3\xa9\nsecond line (job 7, log x)\n' >"$results/told.failed"
+  printf 'exit code 3: \033]0;title\a\033[31mred\xc2\x9b31m caf\xc3\xa9\nsecond line (job 7, log x)\n' >"$results/stated.failed"
   : >"$results/$(printf 'name\033[2J').json"
   run jobs/submit.sh table
   cat -v <<<"$output"
   [ "$status" -eq 1 ]
   [ "${lines[0]}" = 'failed: name?[2J: its result is empty' ]
-  [ "${lines[1]}" = 'failed: told: exit code 3: ?]0;title??[31mred?31m café second line (job 7, log x)' ]
+  [ "${lines[1]}" = 'failed: stated: exit code 3: ?]0;title??[31mred?31m café second line (job 7, log x)' ]
 }
 
 @test "what is in the queue again has not failed, and is not missing" {

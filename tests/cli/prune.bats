@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# `spdnn prune`: sparse models from dense ones, what is reported, and what is refused.
+# `spdnn prune`: sparse models from dense ones, its report, and its refusals.
 
 setup() {
   root=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)

@@ -37,7 +37,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     cli::po::variables_map values;
     if (!cli::parse(arguments, "spdnn fuzz IN [OUT]", options(), {"IN", "[OUT]"}, values)) return;
     fuzz::require(values.count("in") == 1, "a required argument is present");
-    fuzz::require(values.count("progress") == 1, "what has a default is there");
+    fuzz::require(values.count("progress") == 1, "an option with a default has a value");
   });
   return 0;
 }

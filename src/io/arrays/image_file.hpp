@@ -2,6 +2,8 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <span>
+#include <string>
 #include <vector>
 
 #include "io/files/input_file.hpp"
@@ -15,9 +17,9 @@ struct Pixels {
   std::vector<std::uint8_t> values;  ///< height x width x channels
 };
 
-/// Decodes a PNG or JPEG image of that size, which is checked before memory is allocated; the format is detected from
-/// the first bytes. Samples are unchanged: no gamma, no colour profile. A DataError that names the file reports damage,
-/// truncation, another size, transparency, 16 bits per sample, or CMYK.
+/// Decodes a PNG or JPEG image of a given size, which is checked before memory is allocated; the format is detected
+/// from the first bytes. Samples are unchanged: no gamma, no colour profile. A DataError that names the file reports
+/// damage, truncation, another size, transparency, 16 bits per sample, or CMYK.
 Pixels read_image_file(const InputFile& file, Index height, Index width);
 
 /// Whether the file begins with the signature of a PNG or JPEG image.

@@ -11,9 +11,9 @@
 
 namespace spdnn {
 
-/// A transposed convolution, as a convolution of stride 1 that computes all phases as channels, followed by data
-/// movement that interleaves them: the same sums of the same weights, for every engine that supports convolutions.
-/// Along an axis, every stride-th output is a sum over the same taps: a phase.
+/// A transposed convolution for every engine that supports convolutions. Along an axis, every stride-th output is a sum
+/// over the same taps: a phase. A convolution of stride 1 computes all phases as channels, with the same sums of the
+/// same weights, and data movement then interleaves them.
 struct TransposedConvolution {
   /// One spatial axis. Padding is removed from the beginning of the output.
   struct Axis {
@@ -39,7 +39,7 @@ struct TransposedConvolution {
   /// UsageError if its windows are too large.
   Convolution convolution() const;
 
-  /// Adds its nodes for images, or for sequences, by a reader of an operator: see io/models/parts.hpp.
+  /// Adds its nodes for images, or for sequences, to the graph of an operator's reader (io/models/parts.hpp).
   template <class Reader>
   ValueId add(Reader& reader, ValueId images) const {
     Convolution phases;

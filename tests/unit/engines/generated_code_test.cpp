@@ -1,4 +1,4 @@
-// Generated code of convolutions, interpreted: what it computes is the convolution, for every tile and every filter.
+// Generated code of convolutions, interpreted: it computes the convolution, for every tile and every filter.
 // The interpreter knows the instructions that the generator writes, and no others.
 
 #include <gtest/gtest.h>

@@ -160,7 +160,7 @@ TEST(ModelReference, PoolsByHand) {
   expect_values(apply_to(pool, {kNine}), {1, 1, 2, 2}, {5, 6, 8, 9});
   pool.kind = Pool::Kind::average;
   expect_values(apply_to(pool, {kNine}), {1, 1, 2, 2}, {3, 4.5, 7.5, 9});
-  pool.count_padding = true;  // what rounding up adds is not counted
+  pool.count_padding = true;  // elements added by rounding up are not counted
   expect_values(apply_to(pool, {kNine}), {1, 1, 2, 2}, {3, 4.5, 7.5, 9});
   pool.window.pad_begin = {1, 1};
   pool.round_up = false;

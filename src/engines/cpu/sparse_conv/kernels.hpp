@@ -20,7 +20,7 @@ namespace spdnn::sparse_conv {
 //                                                     ^ offset of (c, r, s): the pixel that the first sum reads
 //
 // So a row of a filter's matrix is a list of weights with offsets, whatever the kernel, stride, padding and dilation.
-// Numbers between the pixel rows are sums of what lies there, and are not stored.
+// Sums between the pixel rows have no meaning, and are not stored.
 
 /// A weight that is not zero, and where the tile's first pixel finds its factor: bytes from the beginning of the tile.
 struct Entry {

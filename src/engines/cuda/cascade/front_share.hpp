@@ -13,8 +13,8 @@ struct FrontShare {
 };
 
 /// Divides images among blocks of `teams` teams each, which take at most `most` at a time. Where every team would take
-/// at most two batches, all batches have one size and are dealt out. Otherwise one half is dealt out in batches of
-/// `most`, the other is taken as teams become free, in batches of half the size.
+/// at most two batches, all batches have one size and are assigned in advance. Otherwise half of the images are, in
+/// batches of `most`; teams that become free take the others in batches of half that size.
 SPDNN_HOST_DEVICE inline FrontShare divide_images(Index images, Index blocks, Index teams, Index most) {
   constexpr Index kFewRounds = 2;  // three are no faster: results/tried.md
   if (images == 0) return {0, 1, 1};

@@ -22,8 +22,8 @@ void normalize(const float* x, std::size_t blocks, std::size_t channels, std::si
 /// exp(x) over its sum along an axis of `length` elements, which are `inner` apart; `lines` of them, of all blocks.
 void softmax(const float* x, std::size_t lines, std::size_t length, std::size_t inner, float* y, CUstream_st* stream);
 
-/// Each of the `results` of an image, which has `elements`, is of so many `terms` of it: result i of those at the
-/// offsets of the terms from places[i].
+/// Reduces each image of `elements` numbers to `results`: result i combines `terms` of them, which lie at the offsets
+/// of the terms from places[i].
 struct Reduction {
   enum class Kind : std::uint8_t { sum, product, maximum, minimum };
   Kind kind = Kind::sum;

@@ -7,7 +7,7 @@ namespace spdnn::cuda {
 
 namespace {
 
-/// From here on, copying by pieces is faster than what the driver does with memory that is not locked.
+/// From this size on, copying by pieces is faster than the driver's copy of pageable memory.
 constexpr std::size_t kLong = std::size_t{1} << 20U;
 
 }  // namespace

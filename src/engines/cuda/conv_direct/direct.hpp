@@ -83,7 +83,7 @@ class DirectWeights {
 
 /// Shared memory for a chunk: its tile and its part of the weights.
 std::size_t direct_stage_bytes(const DirectTiling& tiling, std::size_t part_bytes);
-/// Shared memory of a block: two chunks, and what aligns them and tells that they are there.
+/// Shared memory of a block: two chunks with their padding, and the barriers that signal their arrival.
 std::size_t direct_shared_bytes(const DirectTiling& tiling, std::size_t part_bytes);
 
 /// y = functions(convolution of x). `part_bytes`: largest_part().

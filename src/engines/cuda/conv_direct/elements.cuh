@@ -14,7 +14,7 @@ namespace spdnn::cuda {
 inline constexpr Index kElementThreads = 256;
 inline constexpr Index kLanes = 32;
 
-/// Blocks for so many elements.
+/// Blocks of threads for a number of elements.
 inline unsigned element_blocks(std::size_t elements) {
   return static_cast<unsigned>(
       std::min<std::size_t>((elements * kLanes + kElementThreads - 1) / kElementThreads, 1U << 16U));

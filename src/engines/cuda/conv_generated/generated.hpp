@@ -27,7 +27,7 @@ struct GeneratedLimits {
 struct GeneratedTiling {
   Index tile[2]{};       ///< output pixels: rows, columns
   Index read[2]{};       ///< input pixels that a tile reads
-  Index steps[2]{1, 1};  ///< of these, if it reads one pixel in so many: the stride of filters of one pixel
+  Index steps[2]{1, 1};  ///< from one of these to the next: the stride of filters of one pixel, otherwise 1
   Index channels = 0;    ///< of a chunk
   Index chunks = 0;      ///< of the input's channels; a multiple of `stages`
   Index stages = 0;      ///< chunks in shared memory at a time

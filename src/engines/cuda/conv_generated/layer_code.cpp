@@ -96,7 +96,7 @@ std::vector<std::byte> packed(const std::vector<std::vector<std::byte>>& code) {
   return file;
 }
 
-/// Empty if the file is not one that packed() made for so many kernels.
+/// Empty if packed() did not make the file, or made it for another number of kernels.
 std::vector<std::vector<std::byte>> unpacked(std::span<const std::byte> file, std::size_t kernels) {
   const std::size_t head = sizeof(kMagic) + (kernels + 1) * sizeof(std::uint64_t);
   if (file.size() < head + sizeof(std::uint64_t)) return {};

@@ -21,21 +21,21 @@ class LayerCode {
     std::function<std::string(std::size_t kernel)> text;  ///< called from any thread, until the LayerCode is destroyed
   };
 
-  /// Starts compiling what the cache directory does not have.
+  /// Starts compiling the kernels that the cache directory lacks.
   explicit LayerCode(Source source);
-  /// What has not begun is not compiled.
+  /// Drops kernels whose compilation has not begun.
   ~LayerCode();
   LayerCode(const LayerCode&) = delete;
   LayerCode& operator=(const LayerCode&) = delete;
 
   /// By kernel; waits until `deadline`. DeviceError that names the reason if there is none by then or the compiler
-  /// failed. What was compiled is kept in the cache directory.
+  /// failed. Compiled kernels are kept in the cache directory.
   const std::vector<std::vector<std::byte>>& get(std::chrono::steady_clock::time_point deadline);
 
   /// Of all threads; 0 if the code is from the cache directory.
   double compile_seconds() const;
   std::size_t bytes() const;
-  /// What was wrong with the cache directory's file, or why none was written; empty if nothing was.
+  /// The error in the cache directory's file, or the reason why none was written; empty if there is neither.
   const std::string& remark() const { return remark_; }
 
  private:

@@ -16,7 +16,7 @@ class DeviceTimer {
     check(cudaEventCreate(end_.out()));
   }
 
-  /// The mean over so many calls.
+  /// The mean over `calls`.
   double seconds(const std::function<void()>& work, Index calls) const {
     check(cudaEventRecord(begin_, stream_));
     for (Index i = 0; i < calls; ++i) work();

@@ -5,8 +5,8 @@
 
 namespace spdnn {
 
-// The field with the .safetensors file that an architecture.json was written with: the file's name, which only writers
-// use, and its digest (io/files/file_digest.hpp).
+// The field of architecture.json for the .safetensors file that was written with it: its name, for people, and its
+// digest (io/files/file_digest.hpp).
 inline constexpr const char* kWeightsField = "weights";
 inline constexpr const char* kFileField = "file";
 inline constexpr const char* kDigestField = "xxh3";

@@ -27,7 +27,7 @@ depthwise::Tiling depthwise_tiling(const ModelCase& one, const depthwise::Kernel
   return {shape, kernels, threads};
 }
 
-/// The result of the model's convolution; what it is not to write, before and behind it, is compared.
+/// The result of the model's convolution; the numbers before and behind it must stay as they were.
 std::vector<float> by_planes(const ModelCase& one, const depthwise::Tiling& tiling, const depthwise::Kernels& kernels,
                              int threads) {
   const Convolution& convolution = convolution_of(one);
@@ -112,7 +112,7 @@ TEST(Depthwise, StaysWithinTheBoundOnEveryInstructionSetAndWithAnyThreads) {
   }
 }
 
-/// What the test above is to meet.
+/// The cases that the test above must cover.
 TEST(Depthwise, IsTestedWithAllKindsOfTiles) {
   std::set<std::string> kinds;
   for (const ModelCase& one : depthwise_cases()) {
