@@ -42,7 +42,7 @@ void fill_table(const Shape& from, const Shape& to, const PlaceAlong& place, Ind
   }
 }
 
-std::vector<Offer> gathered(const Request& request, const char* form, float fill, PlaceAlong place) {
+std::vector<Offer> gathered(const Request& request, const char* form, float fill, const PlaceAlong& place) {
   const Shape from = request.inputs[0].shape;
   const Shape to = request.output_shape();
   if (!has_images(request, 0) || std::max(elements_of_image(from), elements_of_image(to)) > kMostElements) return {};

@@ -131,7 +131,7 @@ std::shared_ptr<SharedLayer> shared_layer(const Layer& layer) {
   if (auto shared = known.lock()) return shared;
   const auto filters =
       std::make_shared<const std::vector<std::vector<Index>>>(filters_by_kernel(layer.tiling, layer.weights));
-  const auto shared = std::make_shared<SharedLayer>(LayerCode::Source{
+  auto shared = std::make_shared<SharedLayer>(LayerCode::Source{
       .digest = digest, .arch = arch, .kernels = filters->size(), .text = [layer, filters](std::size_t kernel) {
         return generated_code(layer.generated(), (*filters)[kernel]);
       }});

@@ -85,8 +85,8 @@ struct PackedFilters {
     auto* const numbers = reinterpret_cast<float*>(to + values);
     for (Index group = 0; group < convolution.groups; ++group)
       for (Index row = 0; row <= rows; ++row)
-        offsets[group * (rows + 1) + row] =
-            static_cast<Index>(weights.offsets[group * rows + row] - weights.offsets[group * rows]);
+        offsets[group * (rows + 1) + row] = static_cast<Index>(weights.offsets[std::size_t{group} * rows + row] -
+                                                               weights.offsets[std::size_t{group} * rows]);
     for (std::size_t at = 0; at < weights.entries(); ++at) {
       indices[at] = weights.indices[at];
       numbers[at] = weights.entry_value(at);
