@@ -9,8 +9,8 @@ front of a pool into padding that it then refuses.
     onnxruntime_agrees.py PROGRAM [--first SEED] [--graphs COUNT] [--keep FOLDER]
     onnxruntime_agrees.py PROGRAM --model MODEL:SHAPE
 
-The second form takes a model of any format: what spdnn computes, and what onnxruntime does with the ONNX file that
-spdnn writes of it. SHAPE is of the images, like 1,3,640,640.
+The second form takes a model of any format: all outputs that spdnn computes, and those that onnxruntime computes with
+the ONNX file that spdnn writes of it. SHAPE is of the images, like 1,3,640,640.
 """
 
 import argparse
@@ -80,23 +80,32 @@ def check(program, peer, graph, folder):
     require_near(numpy.load(again), expected, "sparse initializers in spdnn, and onnxruntime")
 
 
-def outputs_of_written(peer, written, images):
+def all_of_written(peer, written, images):
     try:
         peer.load(written, images)
-        return peer.output()
+        return peer.outputs()
     except onnxruntime_peer.Refused as problem:
         if "Pad should be smaller than kernel" in str(problem):  # which onnxruntime made of a Pad in front of a pool
             raise
         raise Differs(f"the file written: {problem}") from problem
 
 
+def outputs_of_written(peer, written, images):
+    """The first of them."""
+    return next(iter(all_of_written(peer, written, images).values()))
+
+
 def check_model(program, peer, model, shape, folder):
-    written, images, logits = folder / "written.onnx", folder / "images.npy", folder / "logits.npy"
+    written, images, outputs = folder / "written.onnx", folder / "images.npy", folder / "outputs.npz"
     run_program(program, "generate", "tensors", "--shape", shape, "--seed", "1", "--out", images)
-    run_program(program, "infer", "--model", model, "--inputs", images, "--logits", logits, "--progress", "never")
+    run_program(program, "infer", "--model", model, "--inputs", images, "--logits", outputs, "--progress", "never")
     run_program(program, "convert", model, written)
-    require_near(outputs_of_written(peer, written, images), numpy.load(logits), f"{model} in onnxruntime and in spdnn")
-    print(f"{model}: onnxruntime agrees")
+    expected, found = numpy.load(outputs), all_of_written(peer, written, images)
+    if list(found) != list(expected):
+        raise Differs(f"{model}: the outputs {list(found)}, expected {list(expected)}")
+    for name, values in found.items():
+        require_near(values, expected[name], f"{name} of {model} in onnxruntime and in spdnn")
+    print(f"{model}: onnxruntime agrees on {', '.join(found)}")
 
 
 def check_graphs(options, peer):
