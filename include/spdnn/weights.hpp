@@ -23,20 +23,25 @@ enum class Pattern : std::uint8_t { dense, csr, two_of_four };
 /// groups of four inputs, and a group has two values: value 2k and 2k + 1 are those of group k. Their places in the
 /// group, 0 to 3, ascend, and lie in 4 bits: the first place in bits 0 and 1, the second in bits 2 and 3; group k has
 /// the lower half of byte k / 2 of `places` where k is even, the upper half otherwise. A group with fewer non-zeros
-/// stores zeros; a place beyond the last input holds a zero.
+/// stores zeros; a place beyond the last input holds a zero. With an `order`, each tap has its inputs in an order of
+/// its own, and neighbours are those of this order. Entries that do not fit into the groups are stored as in csr, their
+/// values after those of the groups.
 struct TypedMatrix {
   Index rows = 0;
   Index cols = 0;
   Pattern pattern = Pattern::dense;
   Index taps = 1;                ///< of two_of_four
-  Array<Offset> offsets{};       ///< of csr
-  Array<Index> indices{};        ///< of csr: ascend in each row
+  Array<Offset> offsets{};       ///< of csr, and of what two_of_four stores as csr: empty if that is nothing
+  Array<Index> indices{};        ///< of the same: ascend in each row
   Array<std::uint8_t> places{};  ///< of two_of_four
+  Array<Index> order{};          ///< of two_of_four: the inputs of each tap, taps x inputs; empty: ascending
   Values values{};
 
   Index inputs() const { return taps == 0 ? 0 : cols / taps; }
   /// The number of groups of four inputs in a row at one tap.
   Offset groups() const { return (Offset{inputs()} + 3) / 4; }
+  /// The values of all groups of two_of_four.
+  Offset group_values() const { return 2 * rows * taps * groups(); }
   /// The values that its pattern needs.
   Offset needed_values() const;
   std::size_t bytes() const;
@@ -47,9 +52,10 @@ struct TypedMatrix {
 /// The values that are not zero, as fp32; columns ascend. The matrix must be valid.
 CsrMatrix decoded(const TypedMatrix& matrix);
 
-/// The matrix with the pattern and the type, and scale 1. std::invalid_argument, naming the row, if that would change
-/// the matrix: the type does not have a value, or more than two of four inputs have one.
-TypedMatrix typed_matrix(const CsrMatrix& matrix, Pattern pattern, DataType type, Index taps = 1);
+/// The matrix with the pattern and the type, and scale 1. `order` is that of two_of_four: of more than two non-zeros in
+/// a group, the first two are in the group. std::invalid_argument, naming the row, if the type does not have a value.
+TypedMatrix typed_matrix(const CsrMatrix& matrix, Pattern pattern, DataType type, Index taps = 1,
+                         Array<Index> order = {});
 /// The same values as a palette, with the fewest bits. std::invalid_argument where more than 65536 are different.
 TypedMatrix with_palette(TypedMatrix matrix);
 
@@ -71,7 +77,7 @@ class Weights {
   const TypedMatrix* typed() const;
   /// Bytes of the given form, without the matrix that csr() caches.
   std::size_t bytes() const { return typed() == nullptr ? csr_.bytes() : typed()->bytes(); }
-  /// As inspect shows it: `csr f32`, `dense f16`, `2:4 i8`, `csr f32 palette of 16`.
+  /// As inspect shows it: `csr f32`, `dense f16`, `2:4 i8`, `2:4 f32 ordered + 12 csr`, `csr f32 palette of 16`.
   std::string form() const;
 
  private:

@@ -121,12 +121,21 @@ void print_notes(const FileNotes& notes) {
 
 void store_groups(Model& model) {
   const TwoOfFourForm form = store_two_of_four(model);
-  print_message(
-      {fmt::format("note: the weights of {} are stored as 2:4, {} in memory instead of {}",
-                   counted(form.nodes, "node", "nodes"), bytes_text(form.bytes_after), bytes_text(form.bytes_before)),
-       form.left == 0 ? ""
-                      : fmt::format("; {} with filters of fewer than {} weights not",
-                                    counted(form.left, "node", "nodes"), kFewWeights)});
+  std::string text =
+      fmt::format("note: the weights of {} are stored as 2:4, {} in memory instead of {}",
+                  counted(form.nodes, "node", "nodes"), bytes_text(form.bytes_after), bytes_text(form.bytes_before));
+  if (form.ordered > 0) text += fmt::format("; {} of them by orders of the input channels", form.ordered);
+  if (form.few > 0)
+    text +=
+        fmt::format("; {} with filters of fewer than {} weights not", counted(form.few, "node", "nodes"), kFewWeights);
+  print_message({text});
+  if (form.rest > 0)
+    print_message({fmt::format("note: {} of {} weights ({:.2g} %) do not fit and are stored beside, as CSR; most of {}",
+                               form.rest, form.weights,
+                               100 * static_cast<double>(form.rest) / static_cast<double>(form.weights), form.worst)});
+  if (form.crowded > 0)
+    print_message({fmt::format("note: {} as before, because more than a quarter of the weights do not fit; most of {}",
+                               counted(form.crowded, "node stays", "nodes stay"), form.most_crowded)});
 }
 
 void round_weights(Model& model, const std::string& to) {

@@ -4,12 +4,13 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <numeric>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "model/graph/node_text.hpp"
 #include "model/rewrites/channels.hpp"
+#include "prune/channel_order.hpp"
 #include "prune/quantise.hpp"
 #include "prune/samples.hpp"
 #include "prune/select.hpp"
@@ -19,41 +20,41 @@ namespace spdnn {
 
 namespace {
 
-constexpr Index kInputsOfGroup = 4;
-constexpr int kMostOfGroup = 2;
 constexpr std::size_t kRowsShown = 3;
+constexpr double kMostRest = 0.25;  ///< of a node's weights: with more, the groups hold too little of it
 
-/// A row and how many of its groups have more than two non-zeros.
-struct CrowdedRow {
-  Index row;
-  Offset groups;
-};
-
-/// The rows that do not fit, the worst first.
-std::vector<CrowdedRow> crowded_rows(const CsrMatrix& weights, Index taps) {
-  const Offset groups = (Offset{weights.cols} / taps + kInputsOfGroup - 1) / kInputsOfGroup;
-  std::vector<CrowdedRow> crowded;
-  for (Index row = 0; row < weights.rows; ++row) {
-    std::vector<int> counts(groups * taps);
-    for (const Index column : weights.row(row)) ++counts[column % taps * groups + column / taps / kInputsOfGroup];
-    const Offset found = std::count_if(counts.begin(), counts.end(), [](int count) { return count > kMostOfGroup; });
-    if (found > 0) crowded.push_back({row, found});
-  }
-  std::stable_sort(crowded.begin(), crowded.end(),
-                   [](const CrowdedRow& a, const CrowdedRow& b) { return a.groups > b.groups; });
-  return crowded;
+Offset rest_of_row(const TypedMatrix& matrix, Index row) {
+  return matrix.offsets[std::size_t{row} + 1] - matrix.offsets[row];
 }
 
-void require_room(const Model& model, std::size_t n, const CsrMatrix& weights, Index taps) {
-  const std::vector<CrowdedRow> crowded = crowded_rows(weights, taps);
-  if (crowded.empty()) return;
+/// The node, and its rows of which most does not fit into groups.
+std::string worst_rows(const Model& model, std::size_t n, const TypedMatrix& matrix) {
+  std::vector<Index> rows(matrix.rows);
+  std::iota(rows.begin(), rows.end(), Index{0});
+  std::stable_sort(rows.begin(), rows.end(),
+                   [&](Index a, Index b) { return rest_of_row(matrix, a) > rest_of_row(matrix, b); });
   std::vector<std::string> worst;
-  for (std::size_t i = 0; i < std::min(kRowsShown, crowded.size()); ++i)
-    worst.push_back(fmt::format("row {} in {} groups", crowded[i].row + 1, crowded[i].groups));
-  throw DataError(
-      fmt::format("{}: {} of {} rows have more than 2 non-zeros in four neighbouring input channels, the worst: {}; "
-                  "spdnn prune --pattern 2:4 makes them fit",
-                  node_text(model, n), crowded.size(), weights.rows, fmt::join(worst, ", ")));
+  for (std::size_t i = 0; i < std::min(kRowsShown, rows.size()) && rest_of_row(matrix, rows[i]) > 0; ++i)
+    worst.push_back(fmt::format("row {} with {}", rows[i] + 1, rest_of_row(matrix, rows[i])));
+  return fmt::format("{}: {}", node_text(model, n), fmt::join(worst, ", "));
+}
+
+/// The share of a node's weights that does not fit into groups, and where that is; the worst of several.
+struct Misfit {
+  double share = 0;
+  std::string text{};
+
+  void see(double other, const Model& model, std::size_t n, const TypedMatrix& matrix) {
+    if (other <= share) return;
+    share = other;
+    text = worst_rows(model, n, matrix);
+  }
+};
+
+TypedMatrix grouped(const CsrMatrix& weights, Index taps) {
+  TypedMatrix made = typed_matrix(weights, Pattern::two_of_four, DataType::f32, taps);
+  if (made.indices.empty()) return made;
+  return typed_matrix(weights, Pattern::two_of_four, DataType::f32, taps, channel_order(weights, taps));
 }
 
 }  // namespace
@@ -61,23 +62,41 @@ void require_room(const Model& model, std::size_t n, const CsrMatrix& weights, I
 TwoOfFourForm store_two_of_four(Model& model) {
   require_plain_weights(model, "stored as 2:4");
   TwoOfFourForm form;
-  std::vector<std::pair<std::size_t, Weights>> stored;
+  Misfit stored;
+  Misfit crowded;
   for (std::size_t n = 0; n < model.nodes.size(); ++n) {
-    const Operation& operation = model.nodes[n].operation;
+    Operation& operation = model.nodes[n].operation;
     const Weights* const weights = weights_or_null(operation);
     if (weights == nullptr) continue;
     if (weights->cols() < kFewWeights) {
-      ++form.left;
+      ++form.few;
       continue;
     }
-    const Index taps = layer_extents(operation).taps;
-    require_room(model, n, *weights, taps);
-    stored.emplace_back(n, Weights(typed_matrix(*weights, Pattern::two_of_four, DataType::f32, taps)));
-    form.bytes_before += weights->bytes();
-    form.bytes_after += stored.back().second.bytes();
+    const TypedMatrix matrix = grouped(*weights, layer_extents(operation).taps);
+    const Offset rest = matrix.indices.size();
+    const Offset all = weights->csr().entries();
+    const double share = rest == 0 ? 0 : static_cast<double>(rest) / static_cast<double>(all);
+    if (share > kMostRest) {
+      ++form.crowded;
+      crowded.see(share, model, n, matrix);
+      continue;
+    }
+    stored.see(share, model, n, matrix);
     ++form.nodes;
+    form.ordered += matrix.order.empty() ? 0 : 1;
+    form.weights += all;
+    form.rest += rest;
+    form.bytes_before += weights->bytes();
+    form.bytes_after += matrix.bytes();
+    *sums_of(operation).weights = Weights(matrix);
   }
-  for (auto& [n, weights] : stored) *sums_of(model.nodes[n].operation).weights = std::move(weights);
+  form.worst = stored.text;
+  form.most_crowded = crowded.text;
+  if (form.nodes == 0 && form.crowded > 0)
+    throw DataError(fmt::format(
+        "more than a quarter of each node's weights are beyond 2 of four input channels, in the best order of these "
+        "that was found, most of {}; spdnn prune --pattern 2:4 makes them fit",
+        form.most_crowded));
   return form;
 }
 

@@ -15,9 +15,15 @@ inline constexpr std::size_t kGroupValues = 2;  ///< values of a group
 struct GroupOfFour {
   Index row;
   Index tap;
-  Index first;    ///< input
+  Index first;    ///< place in the order of inputs
   Offset number;  ///< in the matrix
 };
+
+/// The column of a place in the order of inputs.
+inline Index column_of(const TypedMatrix& matrix, Index tap, Index place) {
+  const Index input = matrix.order.empty() ? place : matrix.order[std::size_t{tap} * matrix.inputs() + place];
+  return input * matrix.taps + tap;
+}
 
 /// Calls work(GroupOfFour) for all groups of a row, in order.
 template <class Work>
@@ -29,7 +35,8 @@ void for_groups(const TypedMatrix& matrix, Index row, const Work& work) {
 
 inline std::string text_of(const TypedMatrix& matrix, const GroupOfFour& group) {
   const std::string tap = matrix.taps == 1 ? "" : fmt::format(" at tap {}", group.tap + 1);
-  return fmt::format("row {}, inputs {} to {}{}", group.row + 1, group.first + 1, group.first + kGroupInputs, tap);
+  return fmt::format("row {}, {} {} to {}{}", group.row + 1, matrix.order.empty() ? "inputs" : "places",
+                     group.first + 1, group.first + kGroupInputs, tap);
 }
 
 }  // namespace spdnn

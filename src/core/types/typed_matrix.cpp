@@ -15,10 +15,48 @@ namespace {
 
 [[noreturn]] void bad_matrix(const std::string& problem) { throw std::invalid_argument(problem); }
 
-/// The input of one of a group's values.
-Index input_of(const TypedMatrix& matrix, const GroupOfFour& group, std::size_t which) {
+/// The place of one of a group's values in the order of inputs.
+Index place_of(const TypedMatrix& matrix, const GroupOfFour& group, std::size_t which) {
   const unsigned both = matrix.places[group.number / 2] >> (group.number % 2 * 4);
   return group.first + (both >> 2 * which & 3U);
+}
+
+void check_order(const TypedMatrix& matrix) {
+  if (matrix.order.empty()) return;
+  if (matrix.order.size() != matrix.cols)
+    bad_matrix(fmt::format("an order of {} inputs, expected {}", matrix.order.size(), matrix.cols));
+  for (Index tap = 0; tap < matrix.taps; ++tap) {
+    std::vector<bool> found(matrix.inputs());
+    for (const Index input : matrix.order.span().subspan(std::size_t{tap} * matrix.inputs(), matrix.inputs())) {
+      if (input >= matrix.inputs() || found[input])
+        bad_matrix(fmt::format("the order at tap {} has input {} twice, or there is none", tap + 1, input + 1));
+      found[input] = true;
+    }
+  }
+}
+
+void decode_groups(const TypedMatrix& matrix, Index row, float* to) {
+  for_groups(matrix, row, [&](const GroupOfFour& group) {
+    for (const std::size_t which : {0U, 1U}) {
+      const Index place = place_of(matrix, group, which);
+      if (place < matrix.inputs())
+        to[column_of(matrix, group.tap, place)] = matrix.values.value(row, kGroupValues * group.number + which);
+    }
+  });
+}
+
+/// The entries beside the groups, which must have no value in a group.
+void check_rest(const TypedMatrix& matrix) {
+  if (matrix.offsets.empty() && matrix.indices.empty()) return;
+  CsrMatrix{matrix.rows, matrix.cols, matrix.offsets, matrix.indices, {}}.validate();
+  std::vector<float> grouped(matrix.cols);
+  for (Index row = 0; row < matrix.rows; ++row) {
+    std::fill(grouped.begin(), grouped.end(), 0.0F);
+    decode_groups(matrix, row, grouped.data());
+    for (Offset k = matrix.offsets[row]; k < matrix.offsets[std::size_t{row} + 1]; ++k)
+      if (grouped[matrix.indices[k]] != 0)
+        bad_matrix(fmt::format("row {}: column {} has a value in a group and another", row + 1, matrix.indices[k] + 1));
+  }
 }
 
 void check_groups(const TypedMatrix& matrix) {
@@ -29,13 +67,13 @@ void check_groups(const TypedMatrix& matrix) {
   if (groups % 2 != 0 && matrix.places.back() >> 4U != 0) bad_matrix("bits after the last place are not zero");
   for (Index row = 0; row < matrix.rows; ++row)
     for_groups(matrix, row, [&](const GroupOfFour& group) {
-      const Index first = input_of(matrix, group, 0);
-      const Index second = input_of(matrix, group, 1);
+      const Index first = place_of(matrix, group, 0);
+      const Index second = place_of(matrix, group, 1);
       if (first >= second)
         bad_matrix(fmt::format("{}: places {} and {} do not ascend", text_of(matrix, group), first - group.first,
                                second - group.first));
       for (const std::size_t which : {0U, 1U})
-        if (input_of(matrix, group, which) >= matrix.inputs() &&
+        if (place_of(matrix, group, which) >= matrix.inputs() &&
             matrix.values.value(row, kGroupValues * group.number + which) != 0)
           bad_matrix(fmt::format("{}: a value beyond the last input, {}", text_of(matrix, group), matrix.inputs()));
     });
@@ -53,14 +91,10 @@ void decode_row(const TypedMatrix& matrix, Index row, float* to) {
         to[matrix.indices[k]] = matrix.values.value(row, k);
       return;
     case Pattern::two_of_four:
-      for_groups(matrix, row, [&](const GroupOfFour& group) {
-        for (const std::size_t which : {0U, 1U}) {
-          const Index input = input_of(matrix, group, which);
-          if (input < matrix.inputs())
-            to[std::size_t{input} * matrix.taps + group.tap] =
-                matrix.values.value(row, kGroupValues * group.number + which);
-        }
-      });
+      decode_groups(matrix, row, to);
+      if (matrix.offsets.empty()) return;
+      for (Offset k = matrix.offsets[row]; k < matrix.offsets[std::size_t{row} + 1]; ++k)
+        to[matrix.indices[k]] = matrix.values.value(row, matrix.group_values() + k);
   }
 }
 
@@ -82,13 +116,13 @@ Offset TypedMatrix::needed_values() const {
     case Pattern::csr:
       return indices.size();
     case Pattern::two_of_four:
-      return kGroupValues * rows * taps * groups();
+      return group_values() + indices.size();
   }
   return 0;
 }
 
 std::size_t TypedMatrix::bytes() const {
-  return offsets.bytes() + indices.bytes() + places.bytes() + values.size_bytes();
+  return offsets.bytes() + indices.bytes() + places.bytes() + order.bytes() + values.size_bytes();
 }
 
 void TypedMatrix::validate() const {
@@ -99,7 +133,13 @@ void TypedMatrix::validate() const {
   if (pattern == Pattern::csr) CsrMatrix{rows, cols, offsets, indices, {}}.validate();
   if (values.count != needed_values()) bad_matrix(fmt::format("{} values, expected {}", values.count, needed_values()));
   values.validate(rows);
-  if (pattern == Pattern::two_of_four) check_groups(*this);
+  if (pattern != Pattern::two_of_four) {
+    if (!order.empty()) bad_matrix("an order of inputs, which only 2:4 has");
+    return;
+  }
+  check_order(*this);
+  check_groups(*this);
+  check_rest(*this);
 }
 
 CsrMatrix decoded(const TypedMatrix& matrix) {

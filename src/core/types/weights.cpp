@@ -78,58 +78,95 @@ class Encoder {
   std::shared_ptr<std::byte[]> bytes_;
 };
 
-/// Fills places and values of a 2:4 matrix, whose arrays have their sizes.
-void encode_groups(const CsrMatrix& from, TypedMatrix& to, Encoder& encoder) {
-  const std::size_t bytes = (to.needed_values() / kGroupValues + 1) / 2;
+/// The values of a 2:4 matrix: those of the groups, then those that do not fit.
+struct GroupedValues {
+  std::vector<float> grouped;
+  std::vector<std::pair<Index, float>> rest;  ///< of a row, by column
+};
+
+/// Puts the non-zeros of `dense`, a row, into its groups: sets their places and adds to the values.
+void put_row(const TypedMatrix& matrix, Index row, const std::vector<float>& dense, std::uint8_t* places,
+             GroupedValues& values) {
+  for_groups(matrix, row, [&](const GroupOfFour& group) {
+    std::array<Index, kGroupInputs> found{};
+    std::size_t count = 0;
+    for (Index place = 0; place < kGroupInputs && group.first + place < matrix.inputs(); ++place) {
+      const Index column = column_of(matrix, group.tap, group.first + place);
+      if (dense[column] == 0) continue;
+      if (count < kGroupValues)
+        found.at(count++) = place;
+      else
+        values.rest.emplace_back(column, dense[column]);
+    }
+    // Fewer than two: zeros at places that ascend.
+    std::array<Index, kGroupValues> at{0, 1};
+    if (count == 2) at = {found[0], found[1]};
+    if (count == 1) at = found[0] == kGroupInputs - 1 ? std::array<Index, 2>{0, 3} : std::array<Index, 2>{found[0], 3};
+    for (const Index place : at)
+      values.grouped.push_back(
+          group.first + place < matrix.inputs() ? dense[column_of(matrix, group.tap, group.first + place)] : 0.0F);
+    const unsigned both = at[0] | at[1] << 2U;
+    places[static_cast<std::ptrdiff_t>(group.number / 2)] |= static_cast<std::uint8_t>(both << group.number % 2 * 4);
+  });
+  std::sort(values.rest.begin(), values.rest.end());
+}
+
+/// Fills the arrays of a 2:4 matrix, whose size and order are there.
+void encode_groups(const CsrMatrix& from, TypedMatrix& to, DataType type) {
+  const std::size_t bytes = (to.group_values() / kGroupValues + 1) / 2;
   const auto places = allocate<std::uint8_t>(bytes);
   std::memset(places.get(), 0, bytes);
   std::vector<float> dense(to.cols);
+  std::vector<float> all_grouped;
+  std::vector<Offset> offsets{0};
+  std::vector<Index> indices;
+  std::vector<float> rest;
   for (Index row = 0; row < to.rows; ++row) {
     std::fill(dense.begin(), dense.end(), 0.0F);
     for (Offset k = from.offsets[row]; k < from.offsets[std::size_t{row} + 1]; ++k)
       dense[from.indices[k]] = from.entry_value(k);
-    for_groups(to, row, [&](const GroupOfFour& group) {
-      std::array<Index, kGroupInputs> found{};
-      std::size_t count = 0;
-      for (Index place = 0; place < kGroupInputs && group.first + place < to.inputs(); ++place)
-        if (dense[std::size_t{group.first + place} * to.taps + group.tap] != 0) found.at(count++) = place;
-      if (count > kGroupValues)
-        no_such_form(fmt::format("{}: {} non-zeros, expected at most 2", text_of(to, group), count));
-      // Fewer than two: zeros at places that ascend.
-      std::array<Index, kGroupValues> at{0, 1};
-      if (count == 2) at = {found[0], found[1]};
-      if (count == 1)
-        at = found[0] == kGroupInputs - 1 ? std::array<Index, 2>{0, 3} : std::array<Index, 2>{found[0], 3};
-      for (std::size_t which = 0; which < kGroupValues; ++which) {
-        const Index input = group.first + at.at(which);
-        encoder.put(kGroupValues * group.number + which, row,
-                    input < to.inputs() ? dense[std::size_t{input} * to.taps + group.tap] : 0.0F);
-      }
-      const unsigned both = at[0] | at[1] << 2U;
-      places[static_cast<std::ptrdiff_t>(group.number / 2)] |= static_cast<std::uint8_t>(both << group.number % 2 * 4);
-    });
+    GroupedValues values;
+    put_row(to, row, dense, places.get(), values);
+    all_grouped.insert(all_grouped.end(), values.grouped.begin(), values.grouped.end());
+    for (const auto& [column, value] : values.rest) {
+      indices.push_back(column);
+      rest.push_back(value);
+    }
+    offsets.push_back(indices.size());
   }
   to.places = {places, bytes};
+  if (!indices.empty()) {
+    to.offsets = std::move(offsets);
+    to.indices = std::move(indices);
+  }
+  Encoder encoder(type, to.needed_values());
+  const Offset in_row = to.rows == 0 ? 0 : to.group_values() / to.rows;
+  for (Offset k = 0; k < all_grouped.size(); ++k) encoder.put(k, static_cast<Index>(k / in_row), all_grouped[k]);
+  for (Index row = 0; row < to.rows && !rest.empty(); ++row)
+    for (Offset k = to.offsets[row]; k < to.offsets[std::size_t{row} + 1]; ++k)
+      encoder.put(to.group_values() + k, row, rest[k]);
+  to.values = encoder.values();
 }
 
 }  // namespace
 
-TypedMatrix typed_matrix(const CsrMatrix& matrix, Pattern pattern, DataType type, Index taps) {
+TypedMatrix typed_matrix(const CsrMatrix& matrix, Pattern pattern, DataType type, Index taps, Array<Index> order) {
   TypedMatrix made{.rows = matrix.rows, .cols = matrix.cols, .pattern = pattern};
-  if (pattern == Pattern::two_of_four) made.taps = taps;
+  if (pattern == Pattern::two_of_four) {
+    made.taps = taps;
+    made.order = std::move(order);
+    encode_groups(matrix, made, type);
+    return made;
+  }
   if (pattern == Pattern::csr) {
     made.offsets = matrix.offsets;
     made.indices = matrix.indices;
   }
   Encoder encoder(type, made.needed_values());
-  if (pattern == Pattern::two_of_four) {
-    encode_groups(matrix, made, encoder);
-  } else {
-    for (Index row = 0; row < matrix.rows; ++row)
-      for (Offset k = matrix.offsets[row]; k < matrix.offsets[std::size_t{row} + 1]; ++k)
-        encoder.put(pattern == Pattern::csr ? k : std::size_t{row} * matrix.cols + matrix.indices[k], row,
-                    matrix.entry_value(k));
-  }
+  for (Index row = 0; row < matrix.rows; ++row)
+    for (Offset k = matrix.offsets[row]; k < matrix.offsets[std::size_t{row} + 1]; ++k)
+      encoder.put(pattern == Pattern::csr ? k : std::size_t{row} * matrix.cols + matrix.indices[k], row,
+                  matrix.entry_value(k));
   made.values = encoder.values();
   return made;
 }
@@ -186,8 +223,11 @@ std::string Weights::form() const {
   if (typed_ == nullptr) return "csr f32";
   static constexpr std::array<const char*, 3> kNames{"dense", "csr", "2:4"};
   const Values& values = typed_->matrix.values;
-  std::string text =
-      fmt::format("{} {}", kNames.at(static_cast<std::size_t>(typed_->matrix.pattern)), name_of(values.type));
+  const TypedMatrix& matrix = typed_->matrix;
+  std::string text = fmt::format("{} {}", kNames.at(static_cast<std::size_t>(matrix.pattern)), name_of(values.type));
+  if (!matrix.order.empty()) text += " ordered";
+  if (matrix.pattern == Pattern::two_of_four && !matrix.indices.empty())
+    text += fmt::format(" + {} csr", matrix.indices.size());
   if (values.code_bits != 0) text += fmt::format(" palette of {}", values.bytes.size() / bytes_of(values.type));
   return text;
 }

@@ -39,7 +39,8 @@ void PackedFile::check_header() {
     fail("has another byte order or is corrupted; expected a little-endian packed file");
   const bool model = (header_.contents & packed::kModel) != 0;
   const std::uint32_t version = model ? packed::kVersionOfModels : packed::kVersion;
-  if (header_.version != version && !(model && header_.version == packed::kOldestVersionOfModels))
+  const std::uint32_t oldest = model ? packed::kOldestVersionOfModels : packed::kVersion;
+  if (header_.version < oldest || header_.version > version)
     fail(fmt::format("has version {} of the packed format; expected version {}", header_.version, version));
   if (header_.checksum != packed::header_checksum(header_)) fail("is corrupted: the header's checksum differs");
   if (header_.file_bytes != size())

@@ -9,8 +9,9 @@
 
 #include "core/types/plan.hpp"
 
-/// The packed format, `.spdnn`, version 1 for networks and images, version 3 for models; models of version 2, which
-/// have no TypedRecords, are read as well. Everything is little-endian, without gaps other than those listed here:
+/// The packed format, `.spdnn`, version 1 for networks and images, version 4 for models; models of version 2, which
+/// have no TypedRecords, and of version 3, whose TypedRecords end before `order`, are read as well. Everything is
+/// little-endian, without gaps other than those listed here:
 ///
 /// Header                      the contents; enough for packed_contents() SectionEntry[sections]      the table: the
 /// place of each section, and its checksum
@@ -35,7 +36,7 @@ static_assert(std::endian::native == std::endian::little,
 inline constexpr std::array<unsigned char, 8> kMagic{0x89, 'S', 'P', 'D', 'N', 'N', '\r', '\n'};
 inline constexpr std::uint32_t kByteOrder = 0x01020304;
 inline constexpr std::uint32_t kVersion = 1;
-inline constexpr std::uint32_t kVersionOfModels = 3;
+inline constexpr std::uint32_t kVersionOfModels = 4;
 inline constexpr std::uint32_t kOldestVersionOfModels = 2;
 inline constexpr std::uint64_t kAlignment = 64;
 /// Stands for "no section" in a record.
@@ -137,8 +138,8 @@ struct TensorRecord {
   std::uint32_t name_bytes = 0;
 };
 
-/// A tensor whose values have a type: a TypedMatrix (spdnn/weights.hpp). Its TensorRecord has its name and, of pattern
-/// csr, its rows as a matrix of ones; nothing else.
+/// A tensor whose values have a type: a TypedMatrix (spdnn/weights.hpp). Its TensorRecord has its name and, if there
+/// are `offsets` and `indices`, these as a matrix of ones; nothing else.
 struct TypedRecord {
   std::uint32_t tensor = 0;  ///< which TensorRecord; those of a file ascend
   std::uint32_t rows = 0;
@@ -154,7 +155,11 @@ struct TypedRecord {
   std::uint32_t codes = kNone;        ///< u8: of a palette
   std::uint32_t scales = kNone;       ///< f32[1 or rows]; none: 1
   std::uint32_t zero_points = kNone;  ///< i32[1 or rows]; none: 0
+  std::uint32_t order = kNone;        ///< u32[cols]: of 2:4; none: ascending
+  std::uint32_t reserved_too = 0;
 };
+/// The bytes of a TypedRecord in a file of version 3.
+inline constexpr std::size_t kTypedRecordOfVersion3 = 48;
 
 /// Bit k of ChainRecord::passes and ::requested is the k-th of these.
 inline constexpr std::array<bool Passes::*, 6> kPassBits{&Passes::twins,     &Passes::unused, &Passes::merge,
@@ -175,7 +180,7 @@ inline Passes passes_of(std::uint16_t bits) {
 
 static_assert(sizeof(Header) == 128 && sizeof(SectionEntry) == 32 && sizeof(MatrixRecord) == 48);
 static_assert(sizeof(LayerRecord) == 64 && sizeof(ChainRecord) == 56 && sizeof(ImagesRecord) == 56);
-static_assert(sizeof(GraphRecord) == 16 && sizeof(TensorRecord) == 56 && sizeof(TypedRecord) == 48);
+static_assert(sizeof(GraphRecord) == 16 && sizeof(TensorRecord) == 56 && sizeof(TypedRecord) == 56);
 static_assert(std::has_unique_object_representations_v<SectionEntry> && std::is_trivially_copyable_v<LayerRecord>);
 
 inline constexpr std::uint64_t aligned(std::uint64_t offset) {

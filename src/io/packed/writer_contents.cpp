@@ -128,6 +128,7 @@ packed::TypedRecord PackedWriter::add_typed(const TypedMatrix& matrix) {
   record.type = static_cast<std::uint8_t>(values.type);
   record.code_bits = static_cast<std::uint8_t>(values.code_bits);
   if (!matrix.places.empty()) record.places = add_array(matrix.places.span());
+  if (!matrix.order.empty()) record.order = add_array(matrix.order.span());
   if (!values.bytes.empty()) record.numbers = add_array(values.bytes.span());
   if (!values.codes.empty()) record.codes = add_array(values.codes.span());
   if (!values.scales.empty()) record.scales = add_array(std::span(values.scales));
@@ -143,7 +144,7 @@ packed::TensorRecord PackedWriter::add_tensor(const StoredTensor& tensor) {
     return record;
   }
   if (const TypedMatrix* const typed = tensor.weights->typed()) {
-    if (typed->pattern == Pattern::csr)
+    if (!typed->offsets.empty())
       record.matrix =
           add_matrix({typed->rows, typed->cols, typed->offsets, typed->indices, {}}, {.value = 1, .palette = {}});
     return record;

@@ -109,15 +109,18 @@ class PackedWeights final : public StoredWeights {
     const std::vector<std::byte> bytes = loader.now<std::byte>(section, size);
     if (size < sizeof graph_) file_.fail("is corrupted: the model's description is cut short");
     std::memcpy(&graph_, bytes.data(), sizeof graph_);
-    const std::size_t tensor_bytes = std::size_t{graph_.tensors} * sizeof(TensorRecord);
-    const std::size_t typed_bytes = std::size_t{graph_.typed} * sizeof(TypedRecord);
-    if (size != sizeof graph_ + tensor_bytes + typed_bytes)
-      file_.fail("is corrupted: the model's description is not as long as its tensors need");
     if (graph_.typed != 0 && file_.header().version == packed::kOldestVersionOfModels)
       file_.fail("is corrupted: a file of version 2 has no typed tensors");
+    const std::size_t tensor_bytes = std::size_t{graph_.tensors} * sizeof(TensorRecord);
+    const std::size_t typed_record =
+        file_.header().version == packed::kVersionOfModels ? sizeof(TypedRecord) : packed::kTypedRecordOfVersion3;
+    const std::size_t typed_bytes = graph_.typed * typed_record;
+    if (size != sizeof graph_ + tensor_bytes + typed_bytes)
+      file_.fail("is corrupted: the model's description is not as long as its tensors need");
     Records records{std::vector<TensorRecord>(graph_.tensors), std::vector<TypedRecord>(graph_.typed)};
     if (tensor_bytes > 0) std::memcpy(records.tensors.data(), bytes.data() + sizeof graph_, tensor_bytes);
-    if (typed_bytes > 0) std::memcpy(records.typed.data(), bytes.data() + sizeof graph_ + tensor_bytes, typed_bytes);
+    for (std::size_t i = 0; i < records.typed.size(); ++i)
+      std::memcpy(&records.typed[i], bytes.data() + sizeof graph_ + tensor_bytes + i * typed_record, typed_record);
     return records;
   }
 
@@ -130,12 +133,14 @@ class PackedWeights final : public StoredWeights {
       stored.numbers = reader.loader().plain<float>(
           record.numbers, file_.entry(record.numbers).bytes / sizeof(float),
           {where + ": a value is not finite", [](auto, std::span<const float> values) { return all_finite(values); }});
-    else if (typed == nullptr || typed->pattern == static_cast<std::uint8_t>(Pattern::csr))
+    else if (typed == nullptr || typed->pattern == static_cast<std::uint8_t>(Pattern::csr) ||
+             (typed->pattern == static_cast<std::uint8_t>(Pattern::two_of_four) && record.matrix.rows != 0))
       stored.matrix = reader.matrix(record.matrix, where);
     if (typed != nullptr) {
       if (stored.dense || stored.matrix.values.size() != 0)
         file_.fail(fmt::format("is corrupted: {}: values with and without a type", where));
-      if (typed->cols == 0 || typed->reserved != 0)  // rows without columns would cost memory, but no bytes
+      if (typed->cols == 0 ||
+          (typed->reserved | typed->reserved_too) != 0)  // rows without columns would cost memory, but no bytes
         file_.fail(fmt::format("is corrupted: {}: no columns, or an unknown number", where));
       stored.typed = typed_matrix_of(reader.loader(), *typed, stored.matrix);
       stored.first_byte = typed->numbers == kNone ? 0 : file_.entry(typed->numbers).offset;
@@ -159,6 +164,7 @@ class PackedWeights final : public StoredWeights {
     made.offsets = ones.offsets;
     made.indices = ones.indices;
     made.places = array(record.places, std::uint8_t{});
+    made.order = array(record.order, Index{});
     made.values.type = static_cast<DataType>(record.type);
     made.values.count = record.values;
     made.values.bytes = array(record.numbers, std::byte{});

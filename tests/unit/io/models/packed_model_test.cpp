@@ -147,7 +147,7 @@ TEST_F(PackedModel, WhatRecordsClaimIsChecked) {
   const Header header = at<Header>(bytes_, 0);
   EXPECT_EQ(header.version, packed::kVersionOfModels);
   EXPECT_EQ(with(offsetof(Header, version), packed::kVersion),
-            "f.spdnn: has version 1 of the packed format; expected version 3");
+            "f.spdnn: has version 1 of the packed format; expected version 4");
   EXPECT_EQ(with(offsetof(Header, contents), packed::kModel | packed::kImages),
             "f.spdnn: is corrupted: its header does not match its sections");
 }
@@ -221,7 +221,16 @@ Model typed_model() {
   Convolution convolution;
   convolution.window = testing::same_window(3, 3);
   convolution.weights = Weights(typed_matrix(testing::make_matrix(27, rows), Pattern::two_of_four, DataType::f16, 9));
-  const ValueId y = builder.add(convolution, {x});
+  ValueId y = builder.add(convolution, {x});
+  testing::Rows most(8);
+  for (Index column = 0; column < 72; ++column)
+    for (Index row = 0; row < 8; ++row)
+      if ((row + column) % 3 != 0) most[row].emplace_back(column, 2.F + static_cast<float>(row));
+  std::vector<Index> order;
+  for (Index place = 0; place < 72; ++place) order.push_back(place * 3 % 8);
+  convolution.weights =
+      Weights(typed_matrix(testing::make_matrix(72, most), Pattern::two_of_four, DataType::f32, 9, order));
+  y = builder.add(convolution, {y});
   const ValueId flat = builder.add(Reshape{{kBatchExtent, 240}}, {y});
   testing::Rows few(3);
   for (Index column = 0; column < 240; column += 7) few[column % 3].emplace_back(column, column % 2 == 0 ? 2.F : -3.F);
@@ -317,19 +326,23 @@ TEST_F(PackedTypedModel, DamagedValuesAreRefusedWithTheirPlace) {
             damaged(0, "node0", "row 1, inputs 1 to 4 at tap 1: places 0 and 0 do not ascend"));
   EXPECT_EQ(with(section(&TypedRecord::numbers, 0), std::uint16_t{0x7e00}),
             damaged(0, "node0", "number 1 is not finite"));
-  EXPECT_EQ(with(section(&TypedRecord::scales, 2), std::numeric_limits<float>::quiet_NaN()),
-            damaged(2, "node3", "scale nan, expected a positive number"));
-  EXPECT_EQ(with(section(&TypedRecord::zero_points, 2), 200),
-            damaged(2, "node3", "zero point 200, expected -128 to 127"));
-  EXPECT_EQ(with(typed(1) + offsetof(TypedRecord, values), std::uint64_t{36}),
-            damaged(1, "node2", "36 values, expected 35"));
-  EXPECT_EQ(with(typed(1) + offsetof(TypedRecord, code_bits), std::uint8_t{5}),
-            damaged(1, "node2", "codes of 5 bits, expected 1, 2, 4, 8 or 16"));
-  EXPECT_EQ(with(typed(2) + offsetof(TypedRecord, type), std::uint8_t{9}),
-            damaged(2, "node3", "an unknown type of values"));
-  EXPECT_EQ(with(typed(2) + offsetof(TypedRecord, pattern), std::uint8_t{3}),
-            damaged(2, "node3", "an unknown pattern"));
-  EXPECT_EQ(with(typed(2) + offsetof(TypedRecord, tensor), std::uint32_t{0}),
+  EXPECT_EQ(with(section(&TypedRecord::order, 1), std::uint32_t{1}),
+            damaged(1, "node1", "the order at tap 1 has input 2 twice, or there is none"));
+  EXPECT_EQ(with(typed(0) + offsetof(TypedRecord, reserved_too), std::uint32_t{1}),
+            "f.spdnn: is corrupted: tensor 'node0.weight': no columns, or an unknown number");
+  EXPECT_EQ(with(section(&TypedRecord::scales, 3), std::numeric_limits<float>::quiet_NaN()),
+            damaged(3, "node4", "scale nan, expected a positive number"));
+  EXPECT_EQ(with(section(&TypedRecord::zero_points, 3), 200),
+            damaged(3, "node4", "zero point 200, expected -128 to 127"));
+  EXPECT_EQ(with(typed(2) + offsetof(TypedRecord, values), std::uint64_t{36}),
+            damaged(2, "node3", "36 values, expected 35"));
+  EXPECT_EQ(with(typed(2) + offsetof(TypedRecord, code_bits), std::uint8_t{5}),
+            damaged(2, "node3", "codes of 5 bits, expected 1, 2, 4, 8 or 16"));
+  EXPECT_EQ(with(typed(3) + offsetof(TypedRecord, type), std::uint8_t{9}),
+            damaged(3, "node4", "an unknown type of values"));
+  EXPECT_EQ(with(typed(3) + offsetof(TypedRecord, pattern), std::uint8_t{3}),
+            damaged(3, "node4", "an unknown pattern"));
+  EXPECT_EQ(with(typed(3) + offsetof(TypedRecord, tensor), std::uint32_t{0}),
             "f.spdnn: is corrupted: records of typed tensors do not ascend");
   EXPECT_EQ(with(offsetof(Header, version), packed::kOldestVersionOfModels),
             "f.spdnn: is corrupted: a file of version 2 has no typed tensors");
@@ -354,13 +367,23 @@ TEST_F(PackedTypedModel, AProgramStandsBesideAModelAlone) {
   EXPECT_EQ(with_kind(packed::Kind::program, packed::kModel | packed::kProgram),
             "f.spdnn: is corrupted: its header does not match its sections");
   EXPECT_EQ(with_kind(packed::Kind::model, packed::kProgram),
-            "f.spdnn: has version 3 of the packed format; expected version 1");
+            "f.spdnn: has version 4 of the packed format; expected version 1");
 }
 
-/// The seeds of the fuzzer were written by the first program with models; every later program must read them.
+/// The seeds of the fuzzer were written by the first programs with models; every later program must read them.
+const std::filesystem::path kSeeds =
+    std::filesystem::path(__FILE__).parent_path() / "../../../fuzz/corpus/packed_model";
+
 TEST(PackedModels, FilesOfVersionTwoStayReadable) {
-  const auto seeds = std::filesystem::path(__FILE__).parent_path() / "../../../fuzz/corpus/packed_model";
-  EXPECT_EQ(ModelText::of(read_packed_model(seeds / "some.spdnn"), false), ModelText::of(some_model(), false));
+  EXPECT_EQ(ModelText::of(read_packed_model(kSeeds / "some.spdnn"), false), ModelText::of(some_model(), false));
+}
+
+TEST(PackedModels, FilesOfVersionThreeStayReadable) {
+  ASSERT_EQ(PackedFile(kSeeds / "typed.spdnn").header().version, 3U);
+  std::vector<std::string> forms;
+  for (const Node& node : read_packed_model(kSeeds / "typed.spdnn").nodes)
+    if (const Weights* const weights = weights_or_null(node.operation)) forms.push_back(weights->form());
+  EXPECT_EQ(forms, (std::vector<std::string>{"2:4 f16", "csr f32 palette of 2", "dense i8"}));
 }
 
 }  // namespace
