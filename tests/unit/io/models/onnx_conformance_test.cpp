@@ -34,7 +34,7 @@ const std::set<std::string> kDisputed{"test_cast_BFLOAT16_to_FLOAT",
 const fs::path kData = "/usr/share/libonnx-testdata/data";
 
 template <class Message>
-Message parsed(const fs::path& path) {
+Message read_message(const fs::path& path) {
   Message message;
   std::ifstream file(path, std::ios::binary);
   EXPECT_TRUE(message.ParseFromIstream(&file)) << path;
@@ -60,14 +60,14 @@ struct NodeCase {
   onnx::ModelProto model;
   std::vector<TensorProto> inputs;
 
-  explicit NodeCase(const fs::path& path) : folder(path), model(parsed<onnx::ModelProto>(path / "model.onnx")) {
+  explicit NodeCase(const fs::path& path) : folder(path), model(read_message<onnx::ModelProto>(path / "model.onnx")) {
     std::set<std::string> constants;
     for (const TensorProto& tensor : model.graph().initializer()) constants.insert(tensor.name());
     for (const onnx::ValueInfoProto& input : model.graph().input()) {
       if (constants.contains(input.name()) || !input.type().has_tensor_type()) continue;
       const fs::path file = folder / fmt::format("test_data_set_0/input_{}.pb", inputs.size());
       if (!exists(file)) break;
-      inputs.push_back(parsed<TensorProto>(file));
+      inputs.push_back(read_message<TensorProto>(file));
       inputs.back().set_name(input.name());
     }
   }
@@ -128,7 +128,7 @@ class OnnxConformance : public ::testing::Test {
   static std::string mismatch(const NodeCase& one, const std::vector<Bounded>& outputs) {
     for (std::size_t i = 0; i < outputs.size(); ++i) {
       const Tensor expected =
-          tensor_of(parsed<TensorProto>(one.folder / fmt::format("test_data_set_0/output_{}.pb", i)));
+          tensor_of(read_message<TensorProto>(one.folder / fmt::format("test_data_set_0/output_{}.pb", i)));
       if (outputs[i].shape != expected.shape)
         return fmt::format("{}, expected {}", shape_text(outputs[i].shape), shape_text(expected.shape));
       for (std::size_t k = 0; k < expected.values.size(); ++k) {
