@@ -189,36 +189,6 @@ void pad(const Pad& pad, const Shape& from, const float* input, float* output) {
   });
 }
 
-void resize(const Resize& resize, const Shape& from, const float* input, float* output) {
-  const ImageExtents in = image_extents(from);
-  const Extent height = from.size() == 4 ? resize.size[0] : 1;
-  const Extent width = resize.size[1];
-  const bool nearest = resize.kind == Resize::Kind::nearest;
-  const auto taps = [&](std::size_t axis, Extent length, Extent count) {
-    std::vector<Between> all;
-    for (Extent i = 0; i < count; ++i)
-      all.push_back(nearest ? Between{nearest_element(resize, axis, length, i), 0, 0}
-                            : between_elements(resize, axis, length, i));
-    return all;
-  };
-  const std::vector<Between> rows = from.size() == 4 ? taps(0, in.height, height) : std::vector<Between>(1);
-  const std::vector<Between> columns = taps(1, in.width, width);
-  for_each(in.images * in.channels * height, [&](Extent line) {
-    const float* const plane = input + line / height * in.pixels();
-    const Between& row = rows[static_cast<std::size_t>(line % height)];
-    const float* const first = plane + row.first * in.width;
-    const float* const second = plane + row.second * in.width;
-    for (Extent i = 0; i < width; ++i) {
-      const Between& column = columns[static_cast<std::size_t>(i)];
-      const auto across = [&](const float* values) {
-        return (1 - column.weight) * values[column.first] + column.weight * values[column.second];
-      };
-      output[line * width + i] =
-          nearest ? first[column.first] : (1 - row.weight) * across(first) + row.weight * across(second);
-    }
-  });
-}
-
 void with_channels(Elementwise::Kind kind, const Channels& shape, const float* images, const float* factors,
                    float* output) {
   const Extent blocks = (shape.channels + shape.together - 1) / shape.together;
