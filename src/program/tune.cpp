@@ -7,6 +7,7 @@
 #include <memory>
 #include <utility>
 
+#include "core/system/host_memory.hpp"
 #include "core/system/stopwatch.hpp"
 #include "program/bound_program.hpp"
 #include "program/measured.hpp"
@@ -45,7 +46,8 @@ class Candidate {
   Candidate(const Model& model, Program program)
       : program_(std::move(program)),
         bound_(program_, constants_, {host_memory(program_.arena.bytes), nullptr}),
-        images_(elements(with_batch(model.values[model.inputs.front()].shape, program_.images)).value(), 0.5F) {
+        images_(elements(with_batch(model.values[model.inputs.front()].shape, program_.images)).value()) {
+    std::fill_n(images_.data(), images_.size(), 0.5F);
     bound_.set_input(images_.data());
   }
 
@@ -62,7 +64,7 @@ class Candidate {
   Program program_;
   Constants constants_;
   BoundProgram bound_;
-  std::vector<float> images_;
+  HostMemory<float> images_;  // aligned like those of a run
   double seconds_ = std::numeric_limits<double>::infinity();
 };
 

@@ -31,6 +31,7 @@ const TileBytes& tile_bytes() {
 /// The bytes of a line in each set: 4 KB of L1 in all processors with pages of 4 KB, and common for L2.
 constexpr Extent kWayOfL1 = 4096;
 constexpr Extent kWayOfL2 = 65536;
+constexpr Extent kLine = 64;
 
 /// A convolution of one pixel does not distinguish rows from columns.
 ConvolutionShape flattened(ConvolutionShape shape) {
@@ -91,13 +92,13 @@ bool readable_in_place(const Tiling& tiling) {
   return of_one_pixel && in.width % tiling.lanes == 0 && tiling.columns % tiling.lanes == 0;
 }
 
-/// The share of a cache that a tile may take: rows in place lie as far apart as planes do, so that those of powers of
-/// two share a few of its sets. `way`: bytes of the cache's sets, one line of each.
-double share_of_sets(const Tiling& tiling, Extent way) {
-  if (!tiling.in_place) return 1;
+/// The lines that a tile in place takes of a set of a cache, where it takes most. Its rows lie as far apart as planes
+/// do, so that those of powers of two share a few sets. `way`: bytes of the cache's sets, one line of each.
+double lines_of_a_set(const Tiling& tiling, Extent way) {
   constexpr Extent kNumber = sizeof(float);
-  const Extent places = way / std::gcd(way, kNumber * tiling.shape.in.pixels());
-  return std::min(1.0, static_cast<double>(places * kNumber * tiling.columns) / static_cast<double>(way));
+  const Extent apart = std::max(std::gcd(way, kNumber * tiling.shape.in.pixels()), kLine);
+  const double rows_at_a_place = static_cast<double>(tiling.channels * apart) / static_cast<double>(way);
+  return rows_at_a_place * static_cast<double>(divided(kNumber * tiling.columns, apart));
 }
 
 // What a tile costs, in cycles of one thread. Two registers are read per cycle, and multiplied and added; one that
@@ -115,9 +116,13 @@ double reads_of(const Tiling& tiling) {
   const double reads = 1 + off_bounds * lanes / 16;
   // From L2 comes a register of AVX2 in a cycle, in place in somewhat more, from beyond half of one.
   const double bytes = 4 * static_cast<double>(tiling.channels * tiling.planes() * tiling.plane_size());
-  const double in_l1 = tiling.in_place ? tile_bytes().l1 * share_of_sets(tiling, kWayOfL1) : tile_bytes().in_l1;
-  if (bytes <= in_l1) return reads;
-  const bool in_l2 = bytes <= tile_bytes().in_l2 * share_of_sets(tiling, kWayOfL2);
+  const auto fits = [&](double cache, Extent way) {
+    return tiling.in_place ? lines_of_a_set(tiling, way) <= cache / static_cast<double>(way) : bytes <= cache;
+  };
+  if (fits(tile_bytes().in_l1, kWayOfL1)) return reads;
+  // Results and entries displace lines of a tile in place that takes all of some sets.
+  if (tiling.in_place && fits(tile_bytes().l1, kWayOfL1)) return 1.2 * reads;
+  const bool in_l2 = fits(tile_bytes().in_l2, kWayOfL2);
   return std::max(reads, (in_l2 ? (tiling.in_place ? 1.3 : 1) : 1.5) * (tiling.lanes == 4 ? 1.2 : 2));
 }
 
