@@ -72,6 +72,7 @@ Support support_of_policy(const char* name, const Model& model, const ModelEngin
   if (skip_zeros && !lanes::runs_avx2())
     support.remarks.emplace_back(
         "convolutions skip zeros in portable code, which is slower, as the processor lacks AVX2");
+  if (const std::string remark = program::calibration_remark(); !remark.empty()) support.remarks.push_back(remark);
   add_zeros_remark(model, program.zeros_skipped, support);
   return support;
 }

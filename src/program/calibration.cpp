@@ -1,5 +1,7 @@
 #include "program/calibration.hpp"
 
+#include <fmt/format.h>
+
 #include <fstream>
 #include <iterator>
 #include <memory>
@@ -8,6 +10,7 @@
 #include <utility>
 
 #include "core/system/cache_directory.hpp"
+#include "core/text/amounts.hpp"
 #include "program/stored.hpp"
 
 namespace spdnn::program {
@@ -97,6 +100,13 @@ Kernels calibrated(const Kernels& kernels) {
     all.push_back(one.get());
   }
   return all;
+}
+
+std::string calibration_remark() {
+  const std::size_t factors = calibration_of_machine().size();
+  if (factors == 0) return {};
+  return fmt::format("predicted times are corrected by {} of {}", counted(factors, "factor", "factors"),
+                     calibration_file().string());
 }
 
 }  // namespace spdnn::program

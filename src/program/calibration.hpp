@@ -26,5 +26,7 @@ Calibration parsed_calibration(const std::string& text);
 /// The kernels with the predictions of their offers and changes of layout corrected by this machine's calibration, if
 /// it has a file; it is read once.
 Kernels calibrated(const Kernels& kernels);
+/// A remark on the file that corrects them; empty if there is none.
+std::string calibration_remark();
 
 }  // namespace spdnn::program

@@ -200,6 +200,10 @@ refused() {
   mkdir slow fast
   calibrated 1e6 >slow/calibration.json
   calibrated 1e-6 >fast/calibration.json
+  SPDNN_CACHE=$PWD/slow "$SPDNN" inspect model.safetensors >out.txt
+  grep -q " predicted times are corrected by [1-9].* of $PWD/slow/calibration.json$" out.txt
+  SPDNN_CACHE=$PWD/none "$SPDNN" inspect model.safetensors >out.txt
+  [ "$(grep -c ' corrected by ' out.txt)" -eq 0 ]
   for then in none slow fast; do
     SPDNN_CACHE=$PWD/$then "$SPDNN" convert model.safetensors $then.spdnn --program conv_dense --batch 4 --threads 1
     for now in none slow fast; do
