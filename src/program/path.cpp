@@ -55,7 +55,8 @@ class PathFinder {
       reads(steps_[number].node);
       for (const Index node : steps_[number].fused) reads(node);
     }
-    for (const ValueId output : model.outputs) last_reader_[output] = steps_.size();
+    is_output_.resize(model.values.size());
+    for (const ValueId output : model.outputs) is_output_[output] = true;
   }
 
   Path find() {
@@ -66,8 +67,6 @@ class PathFinder {
       if (states.empty()) throw UsageError("no kernel supports " + node_text(model_, steps_[number].node));
       forget(states, number);
     }
-    for (State& state : states)
-      for (const ValueId output : model_.outputs) change(state, output, kRows);
     const auto best = std::min_element(states.begin(), states.end(), [](const State& a, const State& b) {
       return a.seconds < b.seconds - kEqualSeconds;
     });
@@ -79,10 +78,13 @@ class PathFinder {
   }
 
  private:
-  /// Drops the layouts of values that no later step reads, and states beyond the limit.
-  void forget(States& states, std::size_t number) const {
+  /// Drops the layouts of values that no later step reads, outputs after the change to the one in which they are given,
+  /// and states beyond the limit.
+  void forget(States& states, std::size_t number) {
     States kept;
     for (State& state : states) {
+      for (const auto& [value, layouts] : state.there)
+        if (is_output_[value] && last_reader_[value] <= number) change(state, value, kRows);
       std::erase_if(state.there, [&](const auto& one) { return last_reader_[one.first] <= number; });
       add_state(kept, std::move(state));
     }
@@ -174,7 +176,8 @@ class PathFinder {
   std::vector<Step> steps_;
   std::map<std::string, std::vector<Possible>> possible_;  ///< by step and layouts
   std::map<std::string, double> changes_;                  ///< seconds, by value and layouts
-  std::vector<std::size_t> last_reader_;  ///< by value: the number of a step; that of all steps for outputs
+  std::vector<std::size_t> last_reader_;                   ///< by value: the number of a step
+  std::vector<bool> is_output_;                            ///< by value
 };
 
 }  // namespace
