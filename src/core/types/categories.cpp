@@ -26,7 +26,7 @@ Comparison compare(std::span<const Index> categories, std::span<const Index> tru
 
 std::string digest(std::span<const Index> categories) {
   std::string text;
-  for (const Index id : categories) fmt::format_to(std::back_inserter(text), "{}\n", Offset{id} + 1);
+  for (const Index id : categories) text += fmt::format("{}\n", Offset{id} + 1);
   std::array<char, SHA256_DIGEST_STRING_LENGTH> hex{};
   SHA256Data(reinterpret_cast<const std::uint8_t*>(text.data()), text.size(), hex.data());
   return hex.data();

@@ -5,7 +5,6 @@
 
 #include <array>
 #include <fstream>
-#include <iterator>
 #include <numeric>
 
 #include "data/generate.hpp"
@@ -129,7 +128,7 @@ TEST(OfficialImages, AreTheOfficialFileAt1024) {
   for (Index neuron = 0; neuron < 1024; ++neuron)
     for (Index image = 0; image < images.images(); ++image)
       if (images.bits().test(image, neuron))
-        fmt::format_to(std::back_inserter(text), "{}\t{}\t1\n", image + 1, neuron + 1);
+        text += fmt::format("{}\t{}\t1\n", image + 1, neuron + 1);
   const std::string blob = fmt::format("blob {}", text.size()) + '\0' + text;
   std::array<char, SHA1_DIGEST_STRING_LENGTH> hex{};
   EXPECT_STREQ(SHA1Data(reinterpret_cast<const std::uint8_t*>(blob.data()), blob.size(), hex.data()),

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <iterator>
 #include <limits>
 
 #include "engines/cuda/conv_generated/generated.hpp"
@@ -58,7 +57,7 @@ class Writer {
  private:
   template <class... Args>
   void line(fmt::format_string<Args...> format, Args&&... args) {
-    fmt::format_to(std::back_inserter(text_), format, std::forward<Args>(args)...);
+    text_ += fmt::format(format, std::forward<Args>(args)...);
     text_ += '\n';
   }
 
@@ -71,7 +70,7 @@ class Writer {
   void head() {
     line(".version 9.0\n.target sm_90\n.address_size 64\n.extern .shared .align 128 .b8 chunks[];");
     text_ += ".visible .entry convolve(.param .align 64 .b8 map[128], .param .u64 output, .param .u32 tiles";
-    for (Index i = 0; i < additions(); ++i) fmt::format_to(std::back_inserter(text_), ", .param .u64 other{}", i);
+    for (Index i = 0; i < additions(); ++i) text_ += fmt::format(", .param .u64 other{}", i);
     line(")\n.maxntid {}, 1, 1\n.minnctapersm 1\n{{", tiling_.threads());
     line(".reg .b32 a<{}>; .reg .b32 x<{}>; .reg .b32 v<{}>; .reg .b32 t<40>; .reg .b64 q<16>; .reg .pred p<10>;",
          filters_.size(), tiling_.channels * shape_.kernel[0] * shape_.kernel[1], filters_.size() * 2);

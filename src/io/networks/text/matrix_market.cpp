@@ -148,7 +148,7 @@ void write_matrix_market_images(const std::filesystem::path& path, const ImageSe
                     text = piece == 0 ? header : "";
                     for (Index row = 0; row < part.rows; ++row) {
                       for (Offset k = part.offsets[row]; k < part.offsets[std::size_t{row} + 1]; ++k) {
-                        fmt::format_to(std::back_inserter(text), "{} {}", first + row + 1, part.indices[k] + 1);
+                        text += fmt::format("{} {}", first + row + 1, part.indices[k] + 1);
                         text += pattern ? "\n" : ' ' + value_text(part.entry_value(k)) + '\n';
                       }
                     }
