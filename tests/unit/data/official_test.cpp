@@ -127,8 +127,7 @@ TEST(OfficialImages, AreTheOfficialFileAt1024) {
   std::string text;  // as the official file: sorted by neuron, then image
   for (Index neuron = 0; neuron < 1024; ++neuron)
     for (Index image = 0; image < images.images(); ++image)
-      if (images.bits().test(image, neuron))
-        text += fmt::format("{}\t{}\t1\n", image + 1, neuron + 1);
+      if (images.bits().test(image, neuron)) text += fmt::format("{}\t{}\t1\n", image + 1, neuron + 1);
   const std::string blob = fmt::format("blob {}", text.size()) + '\0' + text;
   std::array<char, SHA1_DIGEST_STRING_LENGTH> hex{};
   EXPECT_STREQ(SHA1Data(reinterpret_cast<const std::uint8_t*>(blob.data()), blob.size(), hex.data()),
