@@ -11,7 +11,7 @@ ifeq ($(GPU)$(NVCC),1)
   $(error GPU=1, but nvcc was not found; set CUDA=/path/to/cuda or GPU=0)
 endif
 
-# The host half of an engine includes no CUDA header; it is also compiled and tested without CUDA.
+# The host half of an engine includes no CUDA header. Without CUDA it is compiled for the unit tests alone.
 HOST_HALVES  := $(addprefix src/engines/cuda/,cascade/front_filter.cpp cascade/front_program.cpp cascade/program.cpp cascade/setup.cpp cascade/tail_program.cpp conv_direct/direct.cpp conv_generated/code.cpp conv_generated/tiling.cpp layers/activation.cpp layers/library_plan.cpp \
 	$(addprefix resident/,bundles.cpp layout.cpp rounds.cpp view.cpp) retire/duplicate_search.cpp spmm/work_items.cpp)
 CUDA_SOURCES := $(sort $(filter-out $(HOST_HALVES),$(shell find src -path '*/cuda/*' \( -name '*.cpp' -o -name '*.cu' \))))

@@ -13,7 +13,7 @@ format-check: build/.deps-FORMAT
 # Debian 12's clang cannot parse .cu files with CUDA 12 or later, which dropped the texture headers, nor the emulated
 # kernels' _Float16. tests/fuzz is exempt: libFuzzer prescribes its names.
 # Files are checked by unit, as they are compiled: their headers take most of the time.
-TIDY_ALONE := $(filter-out $(IN_UNITS),$(HOST_SOURCES) $(if $(ONEDNN_PLUGIN),$(ONEDNN_SOURCES)) $(UNIT_SOURCES))
+TIDY_ALONE := $(filter-out $(IN_UNITS),$(HOST_SOURCES) $(HOST_HALVES) $(if $(ONEDNN_PLUGIN),$(ONEDNN_SOURCES)) $(UNIT_SOURCES))
 TIDY_ALONE += $(PROGRAM_SOURCES) $(wildcard python/*.cpp tests/bench/*.cpp)
 TIDY_ALONE += $(if $(wildcard $(CUDA)/include/cuda_runtime_api.h),$(filter %.cpp,$(CUDA_SOURCES)) $(wildcard tests/gpu/*.cpp))
 TIDY_UNITS := $(filter-out tests/emulation/% $(if $(ONEDNN_PLUGIN),,src/engines/cpu/onednn/%),$(UNIT_NAMES))

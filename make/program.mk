@@ -85,9 +85,9 @@ endef
 
 # Sources of the program that are not in the library.
 PROGRAM_SOURCES := src/main.cpp src/cli/openmp_spinning.cpp
-HOST_SOURCES := $(sort $(HOST_HALVES) $(filter-out $(PROGRAM_SOURCES),$(shell find src -name '*.cpp' ! -name mpi_plugin.cpp ! -path '*/onednn/*' ! -path '*/cuda/*')))
+HOST_SOURCES := $(sort $(filter-out $(PROGRAM_SOURCES),$(shell find src -name '*.cpp' ! -name mpi_plugin.cpp ! -path '*/onednn/*' ! -path '*/cuda/*')))
 ONEDNN_SOURCES := $(sort $(wildcard src/engines/cpu/onednn/*.cpp))
-SOURCES      := $(HOST_SOURCES) $(if $(filter 1,$(GPU)),$(CUDA_SOURCES))
+SOURCES      := $(HOST_SOURCES) $(if $(filter 1,$(GPU)),$(HOST_HALVES) $(CUDA_SOURCES))
 LIBRARY      := $(OUT)/libspdnn.a
 
 # Files of one room are compiled together as one unit, since the headers and templates that they share take most of the time.
@@ -97,8 +97,8 @@ UNITY ?= 1
 ALONE := $(HOT) %_avx2.cpp %_avx512.cpp src/core/system/build_info.cpp src/report/render/html/assets.cpp tests/emulation/emulation.cpp
 UNIT_SOURCES := $(sort $(shell find tests/unit -name '*.cpp'))
 EMULATED_SOURCES := $(sort $(shell find tests/emulation -name '*.cpp'))
-IN_UNITS    := $(if $(filter 1,$(UNITY)),$(filter-out $(ALONE),$(HOST_SOURCES) $(ONEDNN_SOURCES) $(UNIT_SOURCES) $(EMULATED_SOURCES)))
-UNITS       := $(shell printf '%s\n' $(IN_UNITS) | LC_ALL=C awk -F/ -v most=28 -v most_cold=48 -v most_tests=52 -v alone='src/engines/cpu src/io/arrays src/io/models/tflite' -v cold='$(COLD)' -f make/units.awk)
+IN_UNITS    := $(if $(filter 1,$(UNITY)),$(filter-out $(ALONE),$(HOST_SOURCES) $(HOST_HALVES) $(ONEDNN_SOURCES) $(UNIT_SOURCES) $(EMULATED_SOURCES)))
+UNITS       := $(shell printf '%s\n' $(IN_UNITS) | LC_ALL=C awk -F/ -v most=28 -v most_cold=48 -v most_tests=52 -v alone='src/engines/cpu src/io/arrays src/io/models/tflite' -v rooms='src/engines/cuda' -v cold='$(COLD)' -f make/units.awk)
 files_of     = $(subst :, ,$(word 2,$(subst =, ,$(filter $1=%,$(UNITS)))))
 UNIT_NAMES  := $(foreach unit,$(UNITS),$(firstword $(subst =, ,$(unit))))
 # objects,FILES: the object files that contain these source files, as units or alone.

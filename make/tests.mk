@@ -25,7 +25,7 @@ $(FAKE_NVML): tests/support/fake_nvml.c
 	$(call step,CC $<)
 	@$(CXX) -x c -shared -fPIC $< -o $@
 # The linker takes inline functions from the first object that has them: from the optimised units of the library.
-$(UNIT_TESTS): $(filter $(OUT)/units/%,$(call objects,$(SOURCES))) $(UNIT_OBJECTS) $(EMULATED_OBJECTS) $(LIBRARY) | $(FAKE_NVML) $(ONEDNN_PLUGIN)
+$(UNIT_TESTS): $(filter $(OUT)/units/%,$(call objects,$(SOURCES))) $(call objects,$(HOST_HALVES)) $(UNIT_OBJECTS) $(EMULATED_OBJECTS) $(LIBRARY) | $(FAKE_NVML) $(ONEDNN_PLUGIN)
 	$(call link,-lgtest -lgtest_main)
 $(GPU_TESTS): $(GPU_OBJECTS) $(LIBRARY)
 	$(call link,-l:libgtest.a)
