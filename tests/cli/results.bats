@@ -35,7 +35,7 @@ setup() {
 @test "the scaling page and its plot are what the committed lines make, and a number that differs is noticed" {
   page=("$root/tests/bench/scaling_page.py" --check)
   for lines in "$root"/results/*/scaling.jsonl; do "${page[@]}" "${lines%/*}"; done
-  cp "$root"/results/h100/scaling.* "$BATS_TEST_TMPDIR/machine"
+  cp "$root"/results/h200/scaling.* "$BATS_TEST_TMPDIR/machine"
   cd "$BATS_TEST_TMPDIR/machine" || return 1
   chmod u+w scaling.*
   "${page[@]}" .
@@ -43,14 +43,14 @@ setup() {
   run "${page[@]}" .
   [ "$status" -eq 1 ]
   [[ "$output" == *"scaling.md is not what"* && "$output" != *"scaling.svg"* ]]
-  cp "$root/results/h100/scaling.md" .
+  cp "$root/results/h200/scaling.md" .
   jq -c 'if .tag == "official-65536x120" and .launched == 0 then .wall *= 1.1 else . end' \
-    "$root/results/h100/scaling.jsonl" >scaling.jsonl
+    "$root/results/h200/scaling.jsonl" >scaling.jsonl
   run "${page[@]}" .
   [ "$status" -eq 1 ]
   [[ "$output" == *"scaling.md is not what"* ]]
   jq -c 'if .tag == "scan-sf-16384x120-469" then .wall *= 1.1 | .seconds.infer.median *= 1.1 | .rate /= 1.1 else . end' \
-    "$root/results/h100/scaling.jsonl" >scaling.jsonl
+    "$root/results/h200/scaling.jsonl" >scaling.jsonl
   run "${page[@]}" .
   [ "$status" -eq 1 ]
   [[ "$output" == *"scaling.md is not what"*"scaling.svg is not what"* ]]
@@ -60,7 +60,7 @@ setup() {
   page=("$root/tests/bench/scaling_page.py" .)
   cd "$BATS_TEST_TMPDIR/machine" || return 1
   refuse() {
-    jq -c "$1" "$root/results/h100/scaling.jsonl" >scaling.jsonl
+    jq -c "$1" "$root/results/h200/scaling.jsonl" >scaling.jsonl
     run "${page[@]}"
     echo "$output"
     [ "$status" -eq 3 ]
