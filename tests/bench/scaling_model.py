@@ -16,6 +16,7 @@ NODE_GPUS = 8
 STRUCTURE_FREE = "structure-free-16384x120"
 OFFICIAL = ("official-1024x120", "official-65536x120", "official-65536x1920")
 TAGS = (STRUCTURE_FREE, *OFFICIAL)
+SPMM_SHARED = "official-65536x120-spmm_shared"  # measured, not modelled
 SCANS = {STRUCTURE_FREE: "scan-sf-16384x120", "official-1024x120": "scan-official-1024x1920"}
 FITTED_IMAGES = (60000, 7500, 938, 59)  # the points of a scan to which its model is fitted
 PHASES = ("launch", "join", "read", "plan", "start", "share", "upload", "upload images", "infer", "gather", "rest")
@@ -151,6 +152,7 @@ class Model:
     def __init__(self, runs):
         self.runs = runs
         self.problems = {tag: Problem(tag, runs) for tag in TAGS}
+        self.spmm_shared = Problem(SPMM_SHARED, runs)
         self.scans = {tag: self.scan(name) for tag, name in SCANS.items()}
         self.fit_infer()
         self.fit_machine()
