@@ -1,11 +1,12 @@
 // Copies of activations on the device are those of the moment of the copy, whenever and on whatever thread they are
 // read, so that checkpoints are written while the run goes on.
 
+#include <gtest/gtest.h>
+
 #include <thread>
 
 #include "core/types/counted_csr.hpp"
 #include "engines/cuda/runtime/memory.hpp"
-#include "gpu/on_device.hpp"
 #include "inference/run/run.hpp"
 #include "plan/planner.hpp"
 #include "support/battery.hpp"
@@ -15,7 +16,7 @@
 namespace spdnn::cuda {
 namespace {
 
-class ActivationsCopyTest : public OnDevice {
+class ActivationsCopyTest : public ::testing::Test {
  protected:
   /// Calls work(variant) for the variants that copy their activations.
   template <class Work>

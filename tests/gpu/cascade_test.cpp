@@ -1,13 +1,14 @@
 // The cascade engine on its own kind of problem: layers of one weight, images of bits that retire one after another,
 // enough of them that blocks take several waves and fill their pools. Sums are exact in fp32, as in engines_test.cpp.
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <ostream>
 #include <random>
 
 #include "engines/cuda/cascade/front_filter.hpp"
 #include "engines/cuda/cascade/setup.hpp"
-#include "gpu/on_device.hpp"
 #include "plan/planner.hpp"
 #include "support/engines.hpp"
 #include "support/narrow_network.hpp"
@@ -101,8 +102,7 @@ Network make_network(const Shape& shape, std::mt19937& random) {
   return network;
 }
 
-class CascadeTest : public OnDevice {};
-class CascadeShapes : public OnDevice, public ::testing::WithParamInterface<Shape> {};
+class CascadeShapes : public ::testing::TestWithParam<Shape> {};
 
 TEST_P(CascadeShapes, AgreesWithTheReferenceAfterEveryLayer) {
   const Shape& shape = GetParam();
@@ -145,7 +145,7 @@ INSTANTIATE_TEST_SUITE_P(, CascadeShapes, ::testing::ValuesIn(shapes()),
                          [](const auto& test) { return test.param.name; });
 
 /// activations() after a layer of the front, too, which is then computed without front_kernel.
-TEST_F(CascadeTest, FrontsAgreeWithTheReferenceAfterEveryLayer) {
+TEST(CascadeTest, FrontsAgreeWithTheReferenceAfterEveryLayer) {
   const testing::Shifts shifts = testing::shifts_of_all_widths()[0];
   const Plan plan = make_plan(testing::shifted_network(shifts), parse_passes("dead,saturated"));
   const ImageSet images = testing::images_of_strips(500, shifts.neurons * shifts.words);
@@ -184,7 +184,7 @@ void expect_reference(const Plan& plan, const ImageSet& images) {
 }
 
 /// Front and second launch, of every width that front_kernel has a shape for.
-TEST_F(CascadeTest, FrontsAgreeWithTheReference) {
+TEST(CascadeTest, FrontsAgreeWithTheReference) {
   for (const testing::Shifts& shifts : testing::shifts_of_all_widths()) {
     const Network network = testing::shifted_network(shifts);
     const ImageSet images =
@@ -199,7 +199,7 @@ TEST_F(CascadeTest, FrontsAgreeWithTheReference) {
 }
 
 /// Images of which most die in the front, and more of them than teams.
-TEST_F(CascadeTest, FiltersAgreeWithTheReference) {
+TEST(CascadeTest, FiltersAgreeWithTheReference) {
   for (const testing::Shifts& shifts : testing::shifts_of_all_widths()) {
     if (!testing::powers_of_two(shifts)) continue;
     const ImageSet images = testing::images_of_strips(4000, shifts.neurons * shifts.words, 7);
@@ -217,7 +217,7 @@ TEST_F(CascadeTest, FiltersAgreeWithTheReference) {
 }
 
 /// The second launch of narrow plans, with fewer and with more images than warps.
-TEST_F(CascadeTest, TailsAgreeWithTheReference) {
+TEST(CascadeTest, TailsAgreeWithTheReference) {
   testing::Rng rng(1);
   const Network network = testing::narrow_network(150, {64, 64, 64, 64, 64, 40, 32, 64, 33, 50}, rng);
   for (const Index count : {1U, 600U, 20000U}) {
@@ -248,7 +248,7 @@ TEST_F(CascadeTest, TailsAgreeWithTheReference) {
   }
 }
 
-TEST_F(CascadeTest, ImagesRetireOneAfterAnother) {
+TEST(CascadeTest, ImagesRetireOneAfterAnother) {
   const std::vector<Shape> all = shapes();
   const Shape& shape =
       *std::find_if(all.begin(), all.end(), [](const Shape& one) { return one.name == "alternating"; });
@@ -264,7 +264,7 @@ TEST_F(CascadeTest, ImagesRetireOneAfterAnother) {
   EXPECT_LT(outcome.alive.back(), outcome.alive.front());
 }
 
-TEST_F(CascadeTest, RefusesWhatItIsNotMadeFor) {
+TEST(CascadeTest, RefusesWhatItIsNotMadeFor) {
   const Shape shape{"refused", 10, 300, {20, 20}, 8, 8};
   std::mt19937 random(6);
   Network network = make_network(shape, random);

@@ -33,8 +33,6 @@ struct Ran {
 class ConvGenerated : public ::testing::Test {
  protected:
   void SetUp() override {
-    if (const auto& why_not = family("conv_direct").kernels(Precision::fp32).why_not; !why_not.empty())
-      GTEST_SKIP() << why_not;
     if (const auto& why_not = family("conv_generated").kernels(Precision::fp32).why_not; !why_not.empty())
       GTEST_SKIP() << why_not;
     ::setenv("SPDNN_CACHE", "", 1);

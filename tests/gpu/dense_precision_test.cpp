@@ -1,10 +1,11 @@
 // cublas_dense on tensor cores. Where tf32 or halves hold all factors and sums, it must agree with cpu_reference to the
 // last bit; elsewhere its activations must lie within what rounding allows, and not all within fp32's.
 
+#include <gtest/gtest.h>
+
 #include <cmath>
 
 #include "gpu/exact_halves.hpp"
-#include "gpu/on_device.hpp"
 #include "spdnn/error.hpp"
 
 namespace spdnn::cuda {
@@ -12,12 +13,10 @@ namespace {
 
 using testing::Truth;
 
-using DensePrecisionTest = OnDevice;
-
 EngineOptions in(Precision precision) { return {.precision = precision}; }
 const Variant& dense() { return find_variant("cublas_dense"); }
 
-TEST_F(DensePrecisionTest, AgreesWithFp64WhereEverythingIsHeld) {
+TEST(DensePrecisionTest, AgreesWithFp64WhereEverythingIsHeld) {
   for (const Index width : {1U, 31U, 250U, 1000U}) {
     for (const bool uniform : {true, false}) {
       for (const Precision precision : {Precision::tf32, Precision::fp16}) {
@@ -39,7 +38,7 @@ TEST_F(DensePrecisionTest, AgreesWithFp64WhereEverythingIsHeld) {
   }
 }
 
-TEST_F(DensePrecisionTest, RoundsFactorsAndNoMore) {
+TEST(DensePrecisionTest, RoundsFactorsAndNoMore) {
   constexpr Index kWidth = 300;
   constexpr Index kDegree = 20;
   testing::Rng rng(7);
@@ -60,7 +59,7 @@ TEST_F(DensePrecisionTest, RoundsFactorsAndNoMore) {
   }
 }
 
-TEST_F(DensePrecisionTest, RefusesWhatHalvesDoNotHold) {
+TEST(DensePrecisionTest, RefusesWhatHalvesDoNotHold) {
   testing::Case c = exact_case(31, 10, true, false);
   const auto why_not = [&](const Network& network, Precision precision, const Passes& passes = {}) {
     return support_of(dense(), testing::unreduced_plan(network, passes), batch_info(c.images), in(precision)).why_not;

@@ -1,12 +1,13 @@
 // The device finds the same twins as the CPU, in rows that differ in one thing only, rows of every length and layers of
 // every kind, in one chunk and in many, with hashes that collide and with too little memory; and so plans are the same.
 
+#include <gtest/gtest.h>
+
 #include <random>
 
 #include "data/generate.hpp"
 #include "engines/cuda/layers/twins.hpp"
 #include "engines/devices.hpp"
-#include "gpu/on_device.hpp"
 #include "plan/planner.hpp"
 #include "support/plan_nets.hpp"
 
@@ -97,9 +98,7 @@ void expect_twins(std::span<const Layer> layers, const TwinsFound& found, Index 
   EXPECT_EQ(found.left_to_cpu, left_to_cpu);
 }
 
-class DeviceTwinsTest : public OnDevice {};
-
-TEST_F(DeviceTwinsTest, RowsMustAgreeInOrderWeightsAndBias) {
+TEST(DeviceTwinsTest, RowsMustAgreeInOrderWeightsAndBias) {
   const Terms row{{0, 0.5F}, {2, 0.0F}};
   const double bias = -0.3;
   const std::vector<Layer> layers{
@@ -121,14 +120,14 @@ TEST_F(DeviceTwinsTest, RowsMustAgreeInOrderWeightsAndBias) {
   expect_twins(layers, found);
 }
 
-TEST_F(DeviceTwinsTest, AllDistinctIsEmptyAsIsNothing) {
+TEST(DeviceTwinsTest, AllDistinctIsEmptyAsIsNothing) {
   const std::vector<Layer> layers{make_layer(2, {{{0, 1.0F}}, {{1, 1.0F}}}, {}, true), make_layer(2, {}, {}),
                                   make_layer(2, {{{0, 1.0F}}, {{0, 2.0F}}}, {})};
   for (const Array<Index>& first : find_twins(layers).first) EXPECT_TRUE(first.empty());
   EXPECT_TRUE(find_twins({}).first.empty());
 }
 
-TEST_F(DeviceTwinsTest, LayersOfAllKindsInAnyChunks) {
+TEST(DeviceTwinsTest, LayersOfAllKindsInAnyChunks) {
   const std::vector<Layer> layers = layers_of_all_kinds();
   for (const Offset chunk : {TwinSearch{}.chunk, Offset{0}, Offset{50000}, Offset{400000}}) {
     SCOPED_TRACE(chunk);
@@ -137,7 +136,7 @@ TEST_F(DeviceTwinsTest, LayersOfAllKindsInAnyChunks) {
 }
 
 /// A layer as large as several staging buffers between two small ones.
-TEST_F(DeviceTwinsTest, LayersLargerThanAStagingBuffer) {
+TEST(DeviceTwinsTest, LayersLargerThanAStagingBuffer) {
   LayerLottery lottery(3);
   const Kind small{64, 200, 40, true};
   const std::vector<Layer> layers{lottery.layer(small), lottery.layer({64, 60000, 100}), lottery.layer(small),
@@ -148,7 +147,7 @@ TEST_F(DeviceTwinsTest, LayersLargerThanAStagingBuffer) {
 
 /// With one hash, or four, for all rows together, layers with different rows are left to the CPU; in chunks of one, a
 /// layer whose rows are all equal, or that has none, is not.
-TEST_F(DeviceTwinsTest, CollidingHashesCostTimeOnly) {
+TEST(DeviceTwinsTest, CollidingHashesCostTimeOnly) {
   LayerLottery lottery(5);
   const Terms row{{1, 0.5F}, {0, 0.25F}};
   std::vector<Layer> layers{make_layer(2, {row, row, row}, {}), make_layer(2, {}, {})};
@@ -158,7 +157,7 @@ TEST_F(DeviceTwinsTest, CollidingHashesCostTimeOnly) {
   expect_twins(layers, find_twins(layers, {}, {.hash_mask = 0}), 2);
 }
 
-TEST_F(DeviceTwinsTest, WithoutMemoryTheCpuLooks) {
+TEST(DeviceTwinsTest, WithoutMemoryTheCpuLooks) {
   const std::vector<Layer> layers = layers_of_all_kinds();
   EngineOptions options;
   options.device_memory = 1;
@@ -171,7 +170,7 @@ TEST_F(DeviceTwinsTest, WithoutMemoryTheCpuLooks) {
   expect_twins(layers, found, found.left_to_cpu);
 }
 
-TEST_F(DeviceTwinsTest, PlansAreTheSame) {
+TEST(DeviceTwinsTest, PlansAreTheSame) {
   const planning::TwinFinder find_twins = twin_finder(Device::cuda);
   ASSERT_TRUE(find_twins);
   std::vector<Network> networks{generate_official_network(1024, 24), generate_official_network(4096, 3)};

@@ -6,6 +6,8 @@
 
 #include "support/engines.hpp"
 
+#include <gtest/gtest.h>
+
 #include <iostream>
 #include <random>
 #include <set>
@@ -13,7 +15,6 @@
 #include "data/generate.hpp"
 #include "engines/cuda/runtime/memory.hpp"
 #include "gpu/cuda_variants.hpp"
-#include "gpu/on_device.hpp"
 #include "plan/planner.hpp"
 #include "support/recorded.hpp"
 
@@ -168,7 +169,7 @@ void expect_same(const Trace& found, const Trace& expected) {
   EXPECT_EQ(found.outcome.alive, expected.outcome.alive);
 }
 
-class EnginesTest : public OnDevice {
+class EnginesTest : public ::testing::Test {
  protected:
   template <class Check>
   void for_each_run(const Check& check_run) {

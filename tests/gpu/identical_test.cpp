@@ -2,7 +2,8 @@
 // die, reach the cap, live on, or become equal to yet others. All activations are small integers, so that every order
 // of summation, and halves, must agree with cpu_reference to the last bit.
 
-#include "gpu/on_device.hpp"
+#include <gtest/gtest.h>
+
 #include "inference/run/run.hpp"
 #include "plan/planner.hpp"
 #include "spdnn/error.hpp"
@@ -101,7 +102,7 @@ std::vector<Configuration> configurations() {
   });
 }
 
-class IdenticalTest : public OnDevice, public ::testing::WithParamInterface<std::size_t> {
+class IdenticalTest : public ::testing::TestWithParam<std::size_t> {
  protected:
   EngineOptions options() const { return {.precision = configuration_.precision}; }
   std::unique_ptr<InspectableEngine> make(const Plan& plan, const ImageSet& images) const {

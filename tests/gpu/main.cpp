@@ -1,14 +1,24 @@
 // Runs the tests of tests/gpu and, for the CUDA variants, those that all variants share; closes with `N passed, N
-// failed, N skipped` alone on a line. Without a device it says so.
+// failed, N skipped` alone on a line. Without a device every test is skipped, with the reason.
 
 #include <gtest/gtest.h>
 
 #include <cstdio>
 #include <string>
+#include <utility>
 
 #include "engines/cuda/runtime/device_info.hpp"
 
 namespace {
+
+class NoDevice : public testing::EmptyTestEventListener {
+ public:
+  explicit NoDevice(std::string reason) : reason_(std::move(reason)) {}
+  void OnTestStart(const testing::TestInfo& /*test*/) override { GTEST_SKIP() << reason_; }
+
+ private:
+  std::string reason_;
+};
 
 class Tally : public testing::EmptyTestEventListener {
  public:
@@ -32,11 +42,13 @@ class Tally : public testing::EmptyTestEventListener {
 int main(int argc, char** argv) {
   GTEST_FLAG_SET(filter, "*:-*cpu_*:BatteryMutants.*");  // of the tests shared with the CPU, the device's
   testing::InitGoogleTest(&argc, argv);
-  auto* tally = new Tally;  // owned by GoogleTest
-  testing::UnitTest::GetInstance()->listeners().Append(tally);
-  int status = RUN_ALL_TESTS();
   std::string why_not;
   const bool device = spdnn::cuda::cuda_available(&why_not);
+  auto* tally = new Tally;  // GoogleTest owns its listeners
+  testing::TestEventListeners& listeners = testing::UnitTest::GetInstance()->listeners();
+  if (!device) listeners.Append(new NoDevice(why_not));
+  listeners.Append(tally);
+  int status = RUN_ALL_TESTS();
   if (device && tally->skipped > 0) {
     std::printf("\n*** %d tests skipped although there is a device: it failed them ***\n", tally->skipped);
     status = 1;

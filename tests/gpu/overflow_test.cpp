@@ -3,8 +3,9 @@
 
 #include "engines/overflow.hpp"
 
+#include <gtest/gtest.h>
+
 #include "gpu/cuda_variants.hpp"
-#include "gpu/on_device.hpp"
 #include "inference/run/run.hpp"
 #include "plan/planner.hpp"
 #include "spdnn/error.hpp"
@@ -21,13 +22,11 @@ RunOptions fp32_options() {
   return options;
 }
 
-class OverflowTest : public OnDevice {};
-
 bool takes_overflow(const Variant& variant, const Plan& plan, const ImageSet& images) {
   return support_of(variant, plan, batch_info(images), {.may_overflow = true}).takes();
 }
 
-TEST_F(OverflowTest, IsNotedByEveryVariantThatTakesThePlan) {
+TEST(OverflowTest, IsNotedByEveryVariantThatTakesThePlan) {
   int noted = 0;
   for_each_cuda_variant([&](const Variant& variant) {
     for (const OverflowingCase& c : testing::overflowing_cases()) {
@@ -51,7 +50,7 @@ TEST_F(OverflowTest, IsNotedByEveryVariantThatTakesThePlan) {
 }
 
 /// Images whose rows become equal, half of which have overflowed before.
-TEST_F(OverflowTest, DuplicatesOverflowToo) {
+TEST(OverflowTest, DuplicatesOverflowToo) {
   const auto overflowing = testing::duplicates_that_overflow();
   for_each_cuda_variant([&](const Variant& variant) {
     for (const char* passes : {"none", "identical", "dead,identical"}) {
@@ -63,7 +62,7 @@ TEST_F(OverflowTest, DuplicatesOverflowToo) {
   });
 }
 
-TEST_F(OverflowTest, WithMergeEveryImageIsCountedOnce) {
+TEST(OverflowTest, WithMergeEveryImageIsCountedOnce) {
   int borderline = 0;
   int counted = 0;
   for_each_cuda_variant([&](const Variant& variant) {

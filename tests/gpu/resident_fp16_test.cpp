@@ -3,12 +3,12 @@
 // it to the last bit. Where halves represent all activations exactly, the engine must agree with its own fp32 form.
 
 #include <cuda_fp16.h>
+#include <gtest/gtest.h>
 
 #include <cmath>
 
 #include "engines/cuda/resident/engine.hpp"
 #include "gpu/exact_halves.hpp"
-#include "gpu/on_device.hpp"
 #include "spdnn/error.hpp"
 #include "support/battery.hpp"
 
@@ -81,7 +81,7 @@ std::vector<testing::Case> cases() {
   return all;
 }
 
-class ResidentFp16Test : public OnDevice {
+class ResidentFp16Test : public ::testing::Test {
  protected:
   /// Calls `check_engine(make)` for the engine as it chooses its shapes and for every shape that a plan fits.
   template <class Check>

@@ -1,8 +1,9 @@
 // Every tile shape of the `resident` engine in fp32 on networks whose sums are of very different lengths, so that their
 // layouts are uneven: split rounds, odd half chunks. Sums are exact in fp32: activations must be equal to the last bit.
 
+#include <gtest/gtest.h>
+
 #include "engines/cuda/resident/engine.hpp"
-#include "gpu/on_device.hpp"
 #include "plan/planner.hpp"
 #include "support/battery.hpp"
 
@@ -16,7 +17,7 @@ Network skewed_network(Index width, bool uniform, bool own_biases, Rng& rng) {
   return testing::skewed_network(rng, width, std::min(width, 2000U), uniform, own_biases);
 }
 
-class ResidentShapesTest : public OnDevice, public ::testing::WithParamInterface<Index> {};
+class ResidentShapesTest : public ::testing::TestWithParam<Index> {};
 
 TEST_P(ResidentShapesTest, UnevenSumsAgreeWithTheReferenceAfterEveryLayer) {
   constexpr Index kImages = 75;  // several tiles of every shape, the last not full

@@ -1,6 +1,8 @@
 // Rows of activations on the device: the results and flags of activate(), and the rows that retire by these flags.
 // Flags also mark sums that are not finite, and images that `merge` knows only up to a bound.
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <limits>
 #include <random>
@@ -8,16 +10,11 @@
 #include "engines/cuda/retire/active_rows.hpp"
 #include "engines/cuda/retire/row_kernels.hpp"
 #include "engines/cuda/runtime/device.hpp"
-#include "gpu/on_device.hpp"
 #include "gpu/transfers.hpp"
 #include "support/networks.hpp"
 
 namespace spdnn::cuda {
 namespace {
-
-using RowKernelsTest = OnDevice;
-using ActiveRowsTest = OnDevice;
-using RowFlagsTest = OnDevice;
 
 constexpr std::uint32_t kUnsure = kMayLive | kMayMiss;
 constexpr std::uint32_t kAlive = kLives | kUnsure;
@@ -39,7 +36,7 @@ void retire_by(const std::vector<std::uint32_t>& flags, Index layers_done, Activ
   rows.retire(layers_done);
 }
 
-TEST_F(RowKernelsTest, ActivationFollowsTheRuleAndFlagsSayWhatIsThere) {
+TEST(RowKernelsTest, ActivationFollowsTheRuleAndFlagsSayWhatIsThere) {
   const Stream stream = stream_on(EngineOptions{});
   // Rows: nothing, one positive, all at the cap, negative only.
   const std::vector<float> z{0, 0, 0, 0, 1, 0, 40, 50, 32.5F, -1, 0.25F, 0};
@@ -63,7 +60,7 @@ TEST_F(RowKernelsTest, ActivationFollowsTheRuleAndFlagsSayWhatIsThere) {
                                                                    kLives | kMayLive | kMayMiss, kMayLive | kMayMiss}));
 }
 
-TEST_F(RowKernelsTest, BothLayoutsAgree) {
+TEST(RowKernelsTest, BothLayoutsAgree) {
   const Stream stream = stream_on(EngineOptions{});
   constexpr Index kImages = 301;
   constexpr Index kNeurons = 67;
@@ -105,7 +102,7 @@ TEST_F(RowKernelsTest, BothLayoutsAgree) {
     }
 }
 
-TEST_F(ActiveRowsTest, SettledRowsLeaveOnceAndAreCounted) {
+TEST(ActiveRowsTest, SettledRowsLeaveOnceAndAreCounted) {
   const Stream stream = stream_on(EngineOptions{});
   Plan plan = plan_of(3);
   plan.passes.dead = plan.passes.saturated = true;
@@ -134,7 +131,7 @@ TEST_F(ActiveRowsTest, SettledRowsLeaveOnceAndAreCounted) {
   }
 }
 
-TEST_F(ActiveRowsTest, RowsMoveTogetherIfASavedTileRepaysIt) {
+TEST(ActiveRowsTest, RowsMoveTogetherIfASavedTileRepaysIt) {
   const Stream stream = stream_on(EngineOptions{});
   Plan plan = plan_of(1);
   plan.passes.dead = true;
@@ -151,7 +148,7 @@ TEST_F(ActiveRowsTest, RowsMoveTogetherIfASavedTileRepaysIt) {
   EXPECT_EQ(rows.image_of_rows()[7], 8U);
 }
 
-TEST_F(ActiveRowsTest, FlagsMoveWithTheirRows) {
+TEST(ActiveRowsTest, FlagsMoveWithTheirRows) {
   const Stream stream = stream_on(EngineOptions{});
   Plan plan = plan_of(1);
   plan.passes.dead = true;
@@ -163,7 +160,7 @@ TEST_F(ActiveRowsTest, FlagsMoveWithTheirRows) {
   EXPECT_EQ(rows.outcome().categories, (Categories{2, 3}));
 }
 
-TEST_F(RowFlagsTest, SumsThatAreNotFiniteAreFlaggedWhereTheyAreWatched) {
+TEST(RowFlagsTest, SumsThatAreNotFiniteAreFlaggedWhereTheyAreWatched) {
   const Stream stream = stream_on(EngineOptions{});
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   // Images in both layouts alike: 1, 2, ..., each of one neuron.
@@ -188,7 +185,7 @@ TEST_F(RowFlagsTest, SumsThatAreNotFiniteAreFlaggedWhereTheyAreWatched) {
 }
 
 /// Five images of a merged plan: surely alive; unsure and then alive; unsure and then dead; unsure to the end; dead.
-TEST_F(RowFlagsTest, WithMergeImagesThatAreRunAgainAreNotCounted) {
+TEST(RowFlagsTest, WithMergeImagesThatAreRunAgainAreNotCounted) {
   const Stream stream = stream_on(EngineOptions{});
   Plan plan = plan_of(3);
   plan.passes.merge = true;  // dead images leave whether or not `dead` is on: otherwise nobody could count them
@@ -207,7 +204,7 @@ TEST_F(RowFlagsTest, WithMergeImagesThatAreRunAgainAreNotCounted) {
   }
 }
 
-TEST_F(RowFlagsTest, OverflowIsNotedOnceAndBarsCopies) {
+TEST(RowFlagsTest, OverflowIsNotedOnceAndBarsCopies) {
   const Stream stream = stream_on(EngineOptions{});
   Plan plan = plan_of(5);
   plan.passes.identical = true;

@@ -1,5 +1,7 @@
 // Common parts of CUDA engines: resident and streamed layers, images in both forms and layouts, errors.
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <random>
 
@@ -7,7 +9,6 @@
 #include "engines/cuda/layers/source.hpp"
 #include "engines/cuda/runtime/device.hpp"
 #include "engines/cuda/runtime/memory.hpp"
-#include "gpu/on_device.hpp"
 #include "gpu/transfers.hpp"
 #include "spdnn/error.hpp"
 #include "support/matrix_builder.hpp"
@@ -72,9 +73,7 @@ void expect_same(const DeviceLayer& device, const Layer& layer) {
   }
 }
 
-using LayerSourceTest = OnDevice;
-
-TEST_F(LayerSourceTest, ResidentLayersAreThePlans) {
+TEST(LayerSourceTest, ResidentLayersAreThePlans) {
   const EngineOptions options;
   const Stream stream = stream_on(options);
   const Plan plan = random_plan({50, 70, 33, 1, 40, 40, 257}, 1);
@@ -86,7 +85,7 @@ TEST_F(LayerSourceTest, ResidentLayersAreThePlans) {
     }
 }
 
-TEST_F(LayerSourceTest, StreamedLayersAreThePlansInAnyOrder) {
+TEST(LayerSourceTest, StreamedLayersAreThePlansInAnyOrder) {
   EngineOptions options;
   options.device_memory = 4096;
   const Stream stream = stream_on(options);
@@ -98,7 +97,7 @@ TEST_F(LayerSourceTest, StreamedLayersAreThePlansInAnyOrder) {
   for (const Index k : {0U, 1U, 1U, 0U, 5U, 3U, 4U, 0U, 6U, 0U}) expect_same(source.layer(k), plan.layers[k]);
 }
 
-TEST_F(LayerSourceTest, OneStreamedLayerIsAskedForTwice) {
+TEST(LayerSourceTest, OneStreamedLayerIsAskedForTwice) {
   EngineOptions options;
   options.device_memory = 64;
   const Stream stream = stream_on(options);
@@ -108,8 +107,6 @@ TEST_F(LayerSourceTest, OneStreamedLayerIsAskedForTwice) {
   expect_same(source.layer(0), plan.layers[0]);
   expect_same(source.layer(0), plan.layers[0]);
 }
-
-using DeviceImagesTest = OnDevice;
 
 void expect_expanded(const ImageSet& images, const Stream& stream) {
   const CsrMatrix sparse = images.to_csr();
@@ -133,7 +130,7 @@ void expect_expanded(const ImageSet& images, const Stream& stream) {
   }
 }
 
-TEST_F(DeviceImagesTest, BothFormsExpandInBothLayouts) {
+TEST(DeviceImagesTest, BothFormsExpandInBothLayouts) {
   const Stream stream = stream_on(EngineOptions{});
   std::mt19937 random(4);
   for (const Index neurons : {1U, 63U, 64U, 65U, 300U}) {
@@ -144,9 +141,7 @@ TEST_F(DeviceImagesTest, BothFormsExpandInBothLayouts) {
   }
 }
 
-using MemoryTest = OnDevice;
-
-TEST_F(MemoryTest, BuffersLeaveTheDefaultPoolToOthers) {
+TEST(MemoryTest, BuffersLeaveTheDefaultPoolToOthers) {
   const Stream stream = stream_on(EngineOptions{});
   cudaMemPool_t others = nullptr;
   check(cudaDeviceGetDefaultMemPool(&others, 0));
@@ -163,7 +158,7 @@ TEST_F(MemoryTest, BuffersLeaveTheDefaultPoolToOthers) {
   EXPECT_EQ(value_of(cudaMemPoolAttrReleaseThreshold), 0U);
 }
 
-TEST_F(MemoryTest, ThePeakOutlivesTheBuffer) {
+TEST(MemoryTest, ThePeakOutlivesTheBuffer) {
   const Stream stream = stream_on(EngineOptions{});
   reset_peak();
   const PoolUse before = pool_use();
@@ -173,9 +168,7 @@ TEST_F(MemoryTest, ThePeakOutlivesTheBuffer) {
   EXPECT_EQ(pool_use().peak, before.used + (std::size_t{1} << 20U));
 }
 
-using ErrorsTest = OnDevice;
-
-TEST_F(ErrorsTest, OutOfMemorySaysSoAndTheDeviceStaysUsable) {
+TEST(ErrorsTest, OutOfMemorySaysSoAndTheDeviceStaysUsable) {
   const Stream stream = stream_on(EngineOptions{});
   try {
     const DeviceBuffer<std::byte> buffer(std::size_t{1} << 50U, stream);
@@ -187,7 +180,7 @@ TEST_F(ErrorsTest, OutOfMemorySaysSoAndTheDeviceStaysUsable) {
   EXPECT_NE(small.data(), nullptr);
 }
 
-TEST_F(ErrorsTest, ADeviceThatIsNotThereIsNamed) {
+TEST(ErrorsTest, ADeviceThatIsNotThereIsNamed) {
   EngineOptions options;
   options.device = 999;
   EXPECT_THROW(use_device(options), DeviceError);
@@ -196,7 +189,7 @@ TEST_F(ErrorsTest, ADeviceThatIsNotThereIsNamed) {
   EXPECT_NE(why_not.find("999"), std::string::npos);
 }
 
-TEST_F(ErrorsTest, TheBudgetIsNoMoreThanTheLimit) {
+TEST(ErrorsTest, TheBudgetIsNoMoreThanTheLimit) {
   EngineOptions options;
   EXPECT_GT(memory_budget(options), std::size_t{1} << 20U);
   options.device_memory = 12345;

@@ -1,7 +1,8 @@
 // spmm_shared on blocks of 1 to 40 neurons with the same inputs, and weights that are equal or all differ: its results
 // equal those of spmm_rows to the last bit.
 
-#include "gpu/on_device.hpp"
+#include <gtest/gtest.h>
+
 #include "plan/planner.hpp"
 #include "support/battery.hpp"
 #include "support/equal.hpp"
@@ -11,8 +12,6 @@ namespace {
 
 using testing::Rng;
 using testing::Rows;
-
-class SharedReadsTest : public OnDevice {};
 
 /// Neurons in blocks that read the same inputs, scattered over the layer; with weights of their own or of one value.
 Layer block_layer(Rng& rng, Index neurons, bool different) {
@@ -30,7 +29,7 @@ Layer block_layer(Rng& rng, Index neurons, bool different) {
   return testing::make_layer(neurons, rows, -0.1);
 }
 
-TEST_F(SharedReadsTest, EveryActivationIsThatOfSpmmRows) {
+TEST(SharedReadsTest, EveryActivationIsThatOfSpmmRows) {
   constexpr Index kNeurons = 977;  // a prime above 820, the neurons of blocks of 1 to 40
   Rng rng(23);
   for (const bool different : {false, true}) {

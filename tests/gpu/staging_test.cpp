@@ -4,6 +4,8 @@
 
 #include "engines/cuda/runtime/staging.hpp"
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <vector>
 
@@ -11,13 +13,10 @@
 #include "engines/cuda/layers/source.hpp"
 #include "engines/cuda/runtime/device.hpp"
 #include "engines/devices.hpp"
-#include "gpu/on_device.hpp"
 #include "support/matrix_builder.hpp"
 
 namespace spdnn::cuda {
 namespace {
-
-class StagingTest : public OnDevice {};
 
 std::vector<std::byte> pattern(std::size_t size, unsigned seed) {
   std::vector<std::byte> bytes(size);
@@ -33,7 +32,7 @@ std::vector<T> back(const T* device, std::size_t size, cudaStream_t stream) {
   return host;
 }
 
-TEST_F(StagingTest, EverySizeArrives) {
+TEST(StagingTest, EverySizeArrives) {
   const Stream stream = stream_on({});
   constexpr std::size_t kPiece = Staging::kPieceBytes;
   for (const std::size_t size : {std::size_t{0}, std::size_t{1}, kPiece - 1, kPiece, kPiece + 1, 5 * kPiece + 77}) {
@@ -54,7 +53,7 @@ TEST_F(StagingTest, EverySizeArrives) {
 }
 
 /// The second user has buffers of its own; the third gets those that the first gave back, its copies being done.
-TEST_F(StagingTest, UsersDoNotDisturbEachOther) {
+TEST(StagingTest, UsersDoNotDisturbEachOther) {
   const Stream stream = stream_on({});
   constexpr std::size_t kSize = Staging::kPieceBytes / 2;
   std::vector<std::vector<std::byte>> sent;
@@ -102,7 +101,7 @@ void expect_same(const Layer& sent, const DeviceLayer& got, cudaStream_t stream)
 }
 
 /// Of 2 KB, 4 MB and 15 MB, and small ones that share a buffer.
-TEST_F(StagingTest, LayersOfAllSizesArrive) {
+TEST(StagingTest, LayersOfAllSizesArrive) {
   Plan plan;
   plan.layers = {wide_layer(64, 64, 4), wide_layer(64, 2000, 330), wide_layer(2000, 4099, 600), wide_layer(4099, 64, 4),
                  wide_layer(64, 31, 5)};
@@ -115,7 +114,7 @@ TEST_F(StagingTest, LayersOfAllSizesArrive) {
   }
 }
 
-TEST_F(StagingTest, ADeviceStartedUpElsewhereIsReadyHere) {
+TEST(StagingTest, ADeviceStartedUpElsewhereIsReadyHere) {
   Background<double> start([](const std::stop_token& /*stop*/) { return spdnn::start_up(Device::cuda); });
   EXPECT_GT(start.get(), 0.0);
   const Stream stream = stream_on({});

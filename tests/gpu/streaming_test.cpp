@@ -1,10 +1,11 @@
 // Streamed layers on the device: resident or through two buffers there, every variant that takes them computes the same
 // bits as from layers in host memory.
 
+#include <gtest/gtest.h>
+
 #include <set>
 
 #include "gpu/cuda_variants.hpp"
-#include "gpu/on_device.hpp"
 #include "inference/run/run.hpp"
 #include "plan/planner.hpp"
 #include "support/battery.hpp"
@@ -17,15 +18,13 @@ namespace {
 using testing::Case;
 using testing::CopiedLayers;
 
-class StreamingTest : public OnDevice {};
-
 void expect_same_bits(const Variant& variant, const Plan& plan, const Plan& streamed, const Case& c,
                       const EngineOptions& options) {
   testing::expect_same_bits(*testing::engine_for(variant, streamed, c.images, options),
                             *testing::engine_for(variant, plan, c.images), c.images, plan.depth());
 }
 
-TEST_F(StreamingTest, EveryActivationIsTheSameBitForBit) {
+TEST(StreamingTest, EveryActivationIsTheSameBitForBit) {
   std::set<std::string_view> ran;
   for_each_cuda_variant([&](const Variant& variant) {
     for (const Case& c : testing::battery()) {
@@ -50,7 +49,7 @@ TEST_F(StreamingTest, EveryActivationIsTheSameBitForBit) {
 }
 
 /// A layer of one long row beside short ones, so that spmm_merge cuts it, among layers of other sizes.
-TEST_F(StreamingTest, WorkItemsComeWithTheirLayers) {
+TEST(StreamingTest, WorkItemsComeWithTheirLayers) {
   testing::Rng rng(17);
   Network network;
   for (const Index heavy : {0U, 1500U, 0U, 3000U, 7U, 2999U}) {
@@ -70,7 +69,7 @@ TEST_F(StreamingTest, WorkItemsComeWithTheirLayers) {
     }
 }
 
-TEST_F(StreamingTest, LayersThatAreResidentAreReadOnce) {
+TEST(StreamingTest, LayersThatAreResidentAreReadOnce) {
   const Network network = testing::deep_network(20);
   testing::Rng rng(5);
   const ImageSet images = testing::bit_images(rng, 100, 64, 0.4);
@@ -91,7 +90,7 @@ TEST_F(StreamingTest, LayersThatAreResidentAreReadOnce) {
   }
 }
 
-TEST_F(StreamingTest, ALayerThatCannotBeReadEndsTheRun) {
+TEST(StreamingTest, ALayerThatCannotBeReadEndsTheRun) {
   const Network network = testing::deep_network(6);
   testing::Rng rng(5);
   const ImageSet images = testing::bit_images(rng, 100, 64, 0.4);
@@ -110,7 +109,7 @@ TEST_F(StreamingTest, ALayerThatCannotBeReadEndsTheRun) {
     }
 }
 
-TEST_F(StreamingTest, OtherVariantsSayWhyTheyRefuse) {
+TEST(StreamingTest, OtherVariantsSayWhyTheyRefuse) {
   const Plan plan = testing::streamed_plan(testing::stream_of(testing::deep_network(4)), {}, 2);
   for (const char* name : {"cascade", "resident", "cublas_dense", "cusparse_spgemm_filtered"})
     EXPECT_NE(support_of(find_variant(name), plan, {10, true, true}, {}).why_not.find("they are streamed"),
