@@ -26,6 +26,12 @@ class Convolver {
     const Extent channels = std::min(tiling_.lanes, shape_.groups - channel);
     const Extent first = part * tiling_.rows_of_part;
     const Extent end = std::min(first + tiling_.rows_of_part, shape_.out.height);
+    if (tiling_.in_place) {
+      for (Extent lane = 0; lane < channels; ++lane)
+        for (Extent filter = 0; filter < shape_.filters(); ++filter)
+          in_place(image, channel + lane, filter, first, end - first, input, tile, output);
+      return;
+    }
     for (Extent row = first; row < end; row += tiling_.rows) {
       const Extent rows = std::min(tiling_.rows, end - row);
       copy(input + plane * shape_.in.pixels(), channels, row, rows, row > first, tile);
@@ -36,6 +42,29 @@ class Convolver {
   }
 
  private:
+  void in_place(Extent image, Extent channel, Extent filter, Extent row, Extent rows, const float* input,
+                const float* zeros, float* output) const {
+    const Extent block = channel / tiling_.lanes;
+    const Extent lane = channel % tiling_.lanes;
+    const Extent plane = image * shape_.groups + channel;
+    float* const to = output + (plane * shape_.filters() + filter) * shape_.out.pixels() + row * shape_.out.width;
+    kernels_.in_place({.from = input + plane * shape_.in.pixels(),
+                       .height = shape_.in.height,
+                       .width = shape_.in.width,
+                       .top = tap_position(shape_.window, 0, row, 0),
+                       .left = tap_position(shape_.window, 1, 0, 0),
+                       .stride = shape_.window.stride[1],
+                       .weights = filters_.weights(block, filter) + lane,
+                       .bias = filters_.bias(block, filter)[lane],
+                       .low = ending_.low,
+                       .high = ending_.high,
+                       .to = to,
+                       .rows = rows,
+                       .columns = shape_.out.width,
+                       .zeros = zeros});
+    if (ending_.finish) ending_.finish(to, static_cast<std::size_t>(rows * shape_.out.width));
+  }
+
   /// Columns of padding are not written, for they are zeros from the beginning.
   void copy(const float* planes, Extent channels, Extent first_row, Extent rows, bool continued, float* tile) const {
     const Extent count = tiling_.input_rows(rows);

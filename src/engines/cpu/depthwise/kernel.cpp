@@ -37,7 +37,8 @@ std::vector<Offer> offers_for(const Request& request, const Convolution& convolu
   const auto tiling = std::make_shared<const Tiling>(shape, kernels, request.threads);
   Offer offer = offer_on_tiles<Filters>(request, convolution, tiling, kernels,
                                         fmt::format("depthwise, {} lanes", tiling->lanes), Filters::bytes(*tiling));
-  offer.detail = fmt::format("{}, tiles of {} rows", kernels.instruction_set, tiling->rows);
+  offer.detail = tiling->in_place ? fmt::format("{}, in place", kernels.instruction_set)
+                                  : fmt::format("{}, tiles of {} rows", kernels.instruction_set, tiling->rows);
   offer.seconds = seconds_of(*tiling, request.threads);
   return program::only(std::move(offer));
 }

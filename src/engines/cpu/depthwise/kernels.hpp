@@ -42,12 +42,35 @@ struct AddUp {
   std::int64_t channels;
 };
 
+/// The sums of one 3 x 3 filter of one channel, whose pixels are read where they are: min(high, max(low, sum)).
+struct Plane {
+  const float* from;
+  std::int64_t height;
+  std::int64_t width;
+  // What the first result reads first, in the plane; what lies outside is padding.
+  std::int64_t top;
+  std::int64_t left;
+  std::int64_t stride;   ///< of both axes, 1 or 2
+  const float* weights;  ///< of its taps, `lanes` apart
+  float bias;
+  float low;
+  float high;
+  float* to;
+  std::int64_t rows;     ///< of the results, which are adjacent
+  std::int64_t columns;  ///< likewise
+  const float* zeros;    ///< `width` of them
+};
+
+/// Rows of results that are computed at a time in place: with the weights of a filter they fill the registers of AVX2.
+constexpr std::int64_t kRowsInPlace = 4;
+
 /// The functions of one instruction set.
 struct Kernels {
   const char* instruction_set;
   std::int32_t lanes;  ///< of a register
   void (*copy)(const Copy&);
   void (*add_up)(const AddUp&);
+  void (*in_place)(const Plane&);
 };
 
 /// Null if the compiler or its target lacks the instruction set.

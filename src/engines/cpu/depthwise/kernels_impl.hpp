@@ -2,6 +2,7 @@
 
 // The loops of kernels.hpp, compiled into each file that includes this for its own instruction set.
 
+#include "engines/cpu/depthwise/in_place_impl.hpp"
 #include "engines/cpu/depthwise/kernels.hpp"
 #include "engines/cpu/lanes/lanes.hpp"
 
@@ -9,12 +10,6 @@ namespace spdnn::depthwise {
 namespace {
 
 using namespace lanes;
-
-/// The first pixel of the registers that hold pixel `first` and those after it. The last registers overlap those
-/// before.
-inline std::int64_t begin_of(std::int64_t first, std::int64_t pixels) {
-  return first + kLanes <= pixels || pixels < kLanes ? first : pixels - kLanes;
-}
 
 void copy(const Copy& given) {
   const Copy task = given;
@@ -32,7 +27,7 @@ void copy(const Copy& given) {
       if (i < count) store(task.to + task.places[at + i], square[i]);
   };
   if (task.pixels < kLanes) {
-    const Some some(task.pixels);
+    const Some some(0, task.pixels);
     copy_square(0, task.pixels, [&](const float* from) { return some.load(from); });
     return;
   }
@@ -116,7 +111,7 @@ void add_up_all(const AddUp task) {
 
 void add_up(const AddUp& task) {
   if (task.pixels < kLanes) {
-    const Some some(task.pixels);
+    const Some some(0, task.pixels);
     return add_up_any(task, 0, [&](float* to, Lanes x) { some.store(to, x); });
   }
   if (task.square == 3) return task.stride == 1 ? add_up_rows<3, 1>(task) : add_up_rows<3, 2>(task);
@@ -124,7 +119,9 @@ void add_up(const AddUp& task) {
   add_up_all(task);
 }
 
-constexpr Kernels kernels_named(const char* instruction_set) { return {instruction_set, kLanes, copy, add_up}; }
+constexpr Kernels kernels_named(const char* instruction_set) {
+  return {instruction_set, kLanes, copy, add_up, in_place};
+}
 
 }  // namespace
 }  // namespace spdnn::depthwise

@@ -58,10 +58,13 @@ Tiling::Tiling(const ConvolutionShape& of, const Kernels& kernels, int threads)
   for (Extent row = 0; row < Extent{window.kernel[0]}; ++row)
     for (Extent column = 0; column < Extent{window.kernel[1]}; ++column)
       tap_places.push_back(row * window.dilation[0] * row_size() + column * window.dilation[1] * lanes);
+  in_place = fits_in_place() && cycles_in_place() < cycles_in_tiles();
 }
 
-// Measured on a Zen 3: 9 to 16 cycles for each register of the output with 3 x 3 taps, 20 to 24 with a stride of 2.
-double Tiling::cycles(int threads) const {
+// Both measured on a Zen 3.
+
+// With 3 x 3 taps 9 to 16 cycles for each register of the output, 20 to 24 with a stride of 2.
+double Tiling::cycles_in_tiles() const {
   const auto number = [](Extent count) { return static_cast<double>(count); };
   const auto registers = [&](Extent pixels) { return number(divided(pixels, lanes) * lanes); };
   const double copied = 2.8 * registers(input_rows(rows_of_part) * shape.in.width);
@@ -70,7 +73,22 @@ double Tiling::cycles(int threads) const {
       number(shape.filters()) *
       (square > 0 ? number(rows_of_part) * registers(shape.out.width) : registers(rows_of_part * shape.out.width)) *
       sum;
-  return (60 + copied + sums) * number(divided(shape.out.images * blocks() * parts, threads));
+  return 60 + copied + sums;
+}
+
+// The first and the last register of a row may read padding.
+double Tiling::cycles_in_place() const {
+  const auto number = [](Extent count) { return static_cast<double>(count); };
+  const bool strided = shape.window.stride[1] == 2;
+  const double inside = number(std::max<Extent>(divided(shape.out.width, lanes) - 2, 0)) * (strided ? 12 : 7.2);
+  const double edges = number(std::min<Extent>(divided(shape.out.width, lanes), 2)) * (strided ? 34 : 16.5);
+  const Extent rows_computed = divided(rows_of_part, kRowsInPlace) * kRowsInPlace;
+  return number(lanes * shape.filters() * rows_computed) * (inside + edges);
+}
+
+double Tiling::cycles(int threads) const {
+  const Extent items = divided(shape.out.images * blocks() * parts, threads);
+  return (in_place ? cycles_in_place() : cycles_in_tiles()) * static_cast<double>(items);
 }
 
 }  // namespace spdnn::depthwise

@@ -19,11 +19,15 @@ constexpr std::int32_t kMostVectors = 28;  // of 32 registers
 inline Lanes all(float x) { return _mm512_set1_ps(x); }
 inline Lanes load(const float* from) { return _mm512_loadu_ps(from); }
 inline void store(float* to, Lanes x) { _mm512_storeu_ps(to, x); }
-/// Every other number of two registers, from the first on.
-inline Lanes even_of(Lanes a, Lanes b) {
+inline Lanes dealt_even(Lanes a, Lanes b) {
   const __m512i even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
   return _mm512_permutex2var_ps(a, even, b);
 }
+inline Lanes dealt_odd(Lanes a, Lanes b) {
+  const __m512i odd = _mm512_setr_epi32(1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31);
+  return _mm512_permutex2var_ps(a, odd, b);
+}
+inline Lanes in_order(Lanes x) { return x; }
 inline Lanes multiply_add(Lanes a, Lanes b, Lanes c) { return _mm512_fmadd_ps(a, b, c); }
 inline Lanes add(Lanes a, Lanes b) { return _mm512_add_ps(a, b); }
 /// With masks, since GCC 12 warns of those without.
@@ -62,9 +66,12 @@ inline void transpose(Lanes (&square)[16]) {
     square[i + 12] = odd_quads(odd, next_odd);
   }
 }
-/// The first lanes; the others are not touched.
+/// Lanes from `begin` to below `end`, if any; the others are not touched.
 struct Some {
-  explicit Some(std::int64_t count) : mask(static_cast<__mmask16>((1U << static_cast<unsigned>(count)) - 1)) {}
+  Some(std::int64_t begin, std::int64_t end) : mask(static_cast<__mmask16>(below(end) & ~below(begin))) {}
+  static unsigned below(std::int64_t lane) {
+    return (1U << static_cast<unsigned>(lane < 0 ? 0 : lane < 16 ? lane : 16)) - 1;
+  }
   Lanes load(const float* from) const { return _mm512_maskz_loadu_ps(mask, from); }
   void store(float* to, Lanes x) const { _mm512_mask_storeu_ps(to, mask, x); }
   __mmask16 mask;
@@ -76,10 +83,9 @@ constexpr std::int32_t kMostVectors = 14;  // of 16 registers
 inline Lanes all(float x) { return _mm256_set1_ps(x); }
 inline Lanes load(const float* from) { return _mm256_loadu_ps(from); }
 inline void store(float* to, Lanes x) { _mm256_storeu_ps(to, x); }
-/// Every other number of two registers, from the first on.
-inline Lanes even_of(Lanes a, Lanes b) {
-  return _mm256_castpd_ps(_mm256_permute4x64_pd(_mm256_castps_pd(_mm256_shuffle_ps(a, b, 0x88)), 0xd8));
-}
+inline Lanes dealt_even(Lanes a, Lanes b) { return _mm256_shuffle_ps(a, b, 0x88); }
+inline Lanes dealt_odd(Lanes a, Lanes b) { return _mm256_shuffle_ps(a, b, 0xdd); }
+inline Lanes in_order(Lanes x) { return _mm256_castpd_ps(_mm256_permute4x64_pd(_mm256_castps_pd(x), 0xd8)); }
 inline Lanes multiply_add(Lanes a, Lanes b, Lanes c) { return _mm256_fmadd_ps(a, b, c); }
 inline Lanes add(Lanes a, Lanes b) { return _mm256_add_ps(a, b); }
 inline Lanes within(Lanes x, Lanes low, Lanes high) { return _mm256_min_ps(high, _mm256_max_ps(low, x)); }
@@ -103,11 +109,12 @@ inline void transpose(Lanes (&square)[8]) {
     square[i + 4] = _mm256_permute2f128_ps(quads[i], quads[i + 4], 0x31);
   }
 }
-/// The first lanes; the others are not touched.
+/// Lanes from `begin` to below `end`, if any; the others are not touched.
 struct Some {
-  explicit Some(std::int64_t count)
-      : mask(_mm256_cmpgt_epi32(_mm256_set1_epi32(static_cast<int>(count)),
-                                _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7))) {}
+  Some(std::int64_t begin, std::int64_t end) : mask(_mm256_andnot_si256(below(begin), below(end))) {}
+  static __m256i below(std::int64_t lane) {
+    return _mm256_cmpgt_epi32(_mm256_set1_epi32(static_cast<int>(lane)), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+  }
   Lanes load(const float* from) const { return _mm256_maskload_ps(from, mask); }
   void store(float* to, Lanes x) const { _mm256_maskstore_ps(to, mask, x); }
   __m256i mask;
@@ -119,8 +126,9 @@ constexpr std::int32_t kMostVectors = 12;                                     //
 inline Lanes all(float x) { return Lanes{x, x, x, x}; }
 inline Lanes load(const float* from) { return *reinterpret_cast<const Lanes*>(from); }
 inline void store(float* to, Lanes x) { *reinterpret_cast<Lanes*>(to) = x; }
-/// Every other number of two registers, from the first on.
-inline Lanes even_of(Lanes a, Lanes b) { return __builtin_shufflevector(a, b, 0, 2, 4, 6); }
+inline Lanes dealt_even(Lanes a, Lanes b) { return __builtin_shufflevector(a, b, 0, 2, 4, 6); }
+inline Lanes dealt_odd(Lanes a, Lanes b) { return __builtin_shufflevector(a, b, 1, 3, 5, 7); }
+inline Lanes in_order(Lanes x) { return x; }
 inline Lanes multiply_add(Lanes a, Lanes b, Lanes c) { return a * b + c; }
 inline Lanes add(Lanes a, Lanes b) { return a + b; }
 inline Lanes within(Lanes x, Lanes low, Lanes high) {
@@ -138,22 +146,33 @@ inline void transpose(Lanes (&square)[4]) {
   square[2] = __builtin_shufflevector(high, next_high, 0, 1, 4, 5);
   square[3] = __builtin_shufflevector(high, next_high, 2, 3, 6, 7);
 }
-/// The first lanes; the others are not touched.
+/// Lanes from `begin` to below `end`, if any; the others are not touched.
 struct Some {
-  explicit Some(std::int64_t lanes) : count(lanes) {}
+  Some(std::int64_t from, std::int64_t to) : begin(from < 0 ? 0 : from), end(to < 4 ? to : 4) {}
   Lanes load(const float* from) const {
     Lanes x{};
-    for (std::int64_t i = 0; i < count; ++i) x[i] = from[i];
+    for (std::int64_t i = begin; i < end; ++i) x[i] = from[i];
     return x;
   }
   void store(float* to, Lanes x) const {
-    for (std::int64_t i = 0; i < count; ++i) to[i] = x[i];
+    for (std::int64_t i = begin; i < end; ++i) to[i] = x[i];
   }
-  std::int64_t count;
+  std::int64_t begin;
+  std::int64_t end;
 };
 #endif
 
 constexpr std::int32_t kLanes = sizeof(Lanes) / sizeof(float);
+
+/// The first of kCount things that are computed together, `first` and those after it: the last overlap those before.
+template <std::int64_t kCount = kLanes>
+inline std::int64_t begin_of(std::int64_t first, std::int64_t all) {
+  return first + kCount <= all || all < kCount ? first : all - kCount;
+}
+
+/// Every other number of two registers, from the first on; dealt_even() and dealt_odd(), from the second on, have them
+/// in an order that in_order() mends.
+inline Lanes even_of(Lanes a, Lanes b) { return in_order(dealt_even(a, b)); }
 
 /// What was loaded, kept in a register for all of its uses: GCC 12 would rather load it again for each.
 inline Lanes in_register(Lanes x) {

@@ -97,7 +97,7 @@ void move(const float* from, float* to, std::int64_t count, std::int64_t writabl
     for (std::int64_t i = 0; i + kLanes < count; i += kLanes) store(to + i, change(load(from + i)));
     store(to + count - kLanes, change(load(from + count - kLanes)));
   } else if (count > 0) {
-    const Some some(count);
+    const Some some(0, count);
     const Lanes moved = change(some.load(from));
     if (count + writable >= kLanes)
       store(to, moved);

@@ -101,15 +101,37 @@ std::vector<ModelCase> depthwise_cases() {
   return cases;
 }
 
+/// That tiling, and in tiles and in place where both are possible, whatever is predicted.
+std::vector<depthwise::Tiling> tilings_of(const ModelCase& one, const depthwise::Kernels& kernels, int threads) {
+  std::vector<depthwise::Tiling> tilings(2, depthwise_tiling(one, kernels, threads));
+  tilings[0].in_place = false;
+  tilings[1].in_place = true;
+  if (!tilings[1].fits_in_place()) tilings.pop_back();
+  return tilings;
+}
+
 TEST(Depthwise, StaysWithinTheBoundOnEveryInstructionSetAndWithAnyThreads) {
   for (const ModelCase& one : depthwise_cases()) {
     const Bounded expected = evaluate(one.model, one.inputs).front();
     for (const depthwise::Kernels* const kernels : depthwise::available_kernels())
       for (const int threads : {1, 2, 5})
-        EXPECT_LE(largest_ratio(expected, by_planes(one, depthwise_tiling(one, *kernels, threads), *kernels, threads)),
-                  1)
+        EXPECT_LE(
+            largest_ratio(expected, by_planes(one, tilings_of(one, *kernels, threads).front(), *kernels, threads)), 1)
             << one.name << " " << kernels->instruction_set << ", " << threads << " threads";
   }
+}
+
+/// The order of sums is the same, so results are, to the last bit.
+TEST(Depthwise, ComputesTheSameInTilesAndInPlace) {
+  for (const ModelCase& one : depthwise_cases())
+    for (const depthwise::Kernels* const kernels : depthwise::available_kernels())
+      for (const int threads : {1, 5}) {
+        const std::vector<depthwise::Tiling> tilings = tilings_of(one, *kernels, threads);
+        if (tilings.size() < 2) continue;
+        const std::vector<float> first = by_planes(one, tilings[0], *kernels, threads);
+        EXPECT_EQ(first, by_planes(one, tilings[1], *kernels, threads))
+            << one.name << " " << kernels->instruction_set << ", " << threads << " threads";
+      }
 }
 
 /// The cases that the test above must cover.
@@ -131,8 +153,17 @@ TEST(Depthwise, IsTestedWithAllKindsOfTiles) {
     note(tiling.shape.filters() > 1, "several filters of a channel");
     note(tiling.shape.out.width == 1 && tiling.shape.out.height > 1, "a sequence");
     note(depthwise_tiling(one, *depthwise::available_kernels().front(), 5).parts > 1, "parts for threads");
+    if (!tiling.fits_in_place()) continue;
+    const bool strided = tiling.shape.window.stride[1] == 2;
+    note(tiling.in_place, "in place as predicted");
+    note(!tiling.in_place, "in tiles as predicted");
+    note(strided, "a stride of 2 in place");
+    note(tiling.shape.out.width < lanes, "in place, rows of less than a register");
+    note(tiling.shape.out.width >= 4 * lanes && !strided, "in place, registers without padding");
+    note(tiling.shape.out.height < 4, "in place, few rows");
   }
-  EXPECT_EQ(kinds.size(), 9U);
+  const bool in_place = depthwise::available_kernels().front()->lanes > 4;
+  EXPECT_EQ(kinds.size(), in_place ? 15U : 9U);
 }
 
 /// A batch is the images one by one, to the last bit.
