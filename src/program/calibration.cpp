@@ -88,6 +88,12 @@ Calibration parsed_calibration(const std::string& text) {
   return calibration;
 }
 
+std::string merged_calibrations(const std::string& older, const std::string& newer) {
+  Calibration all = parsed_calibration(newer);
+  all.merge(parsed_calibration(older));
+  return calibration_text(all);
+}
+
 Kernels calibrated(const Kernels& kernels) {
   if (calibration_of_machine().empty()) return kernels;
   static std::mutex mutex;

@@ -22,6 +22,8 @@ std::filesystem::path calibration_file();
 std::string calibration_text(const Calibration& calibration);
 /// Empty if the text is of another build or processor, or damaged.
 Calibration parsed_calibration(const std::string& text);
+/// The text of a newer calibration with the factors of an older one for kernels that were not measured again.
+std::string merged_calibrations(const std::string& older, const std::string& newer);
 
 /// The kernels with the predictions of their offers and changes of layout corrected by this machine's calibration, if
 /// it has a file; it is read once.

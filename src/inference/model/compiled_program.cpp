@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -27,9 +29,11 @@ void keep_calibration(const std::string& text) {
   if (path.empty()) return;
   std::error_code error;
   std::filesystem::create_directories(path.parent_path(), error);
+  std::ifstream kept(path);
+  const std::string older{std::istreambuf_iterator<char>(kept), {}};
   try {
     AtomicFile file(path);
-    file.write(text);
+    file.write(program::merged_calibrations(older, text));
     file.commit();
   } catch (const Error&) {
   }

@@ -121,5 +121,16 @@ TEST(Calibration, IsReadAsItWasWritten) {
     EXPECT_TRUE(program::parsed_calibration(text.substr(0, length)).empty()) << length;
 }
 
+TEST(Calibration, KeepsFactorsOfKernelsThatWereNotMeasuredAgain) {
+  const std::string older = program::calibration_text({{"sparse_conv AVX2", 0.75}, {"depthwise AVX2", 1.5}});
+  const std::string newer = program::calibration_text({{"sparse_conv AVX2", 0.5}, {"plain_pool ", 2}});
+  const program::Calibration merged{{"sparse_conv AVX2", 0.5}, {"depthwise AVX2", 1.5}, {"plain_pool ", 2}};
+  EXPECT_EQ(program::parsed_calibration(program::merged_calibrations(older, newer)), merged);
+  std::string of_another_machine = older;
+  of_another_machine.insert(older.find("\"processor\",\"") + 13, "other ");
+  for (const std::string& of_no_use : {std::string(), of_another_machine})
+    EXPECT_EQ(program::merged_calibrations(of_no_use, newer), newer);
+}
+
 }  // namespace
 }  // namespace spdnn
