@@ -24,7 +24,7 @@ __global__ void __launch_bounds__(kSide* kRows)
       // A row of the tile is an image of `rows`, or an element of images32.
       const std::size_t image = first_image + (kToBlocks ? i : threadIdx.x);
       const std::size_t element = first_element + (kToBlocks ? threadIdx.x : i);
-      const bool exists = element < elements && (!kToBlocks || image < images);
+      const bool exists = element < elements && image < images;
       const std::size_t place =
           kToBlocks ? image * elements + element : (first_image / kSide * elements + element) * kSide + threadIdx.x;
       tile[i][threadIdx.x] = exists ? from[place] : 0.0F;
