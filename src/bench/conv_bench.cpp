@@ -69,7 +69,7 @@ struct Ours {
 std::vector<Ours> ours_on(Device device) {
   std::vector<Ours> all;
   for (const program::Family& family : kernel_families()) {
-    const auto is_family = [&](const ConvRival& rival) { return rival.family == family.name; };
+    const auto is_family = [&](const ConvRival& rival) { return rival.family == family.name && !rival.ours; };
     const std::vector<ConvRival>& rivals = conv_rivals(device);
     if (family.device != device || std::any_of(rivals.begin(), rivals.end(), is_family)) continue;
     if (all.empty() || device != Device::cpu)
@@ -129,6 +129,7 @@ class Bench {
     timing.variant = variant;
     timing.load = machine_load();
     for (const ConvRival& rival : conv_rivals(one_.device)) {
+      if (rival.family == variant) continue;
       const program::Request request = request_in(rival.precision);
       const std::optional<Best> best = best_offer(kernels_of(rival).kernels, request);
       if (!best) continue;
@@ -210,7 +211,8 @@ nlohmann::ordered_json json_of(const TimedKernel& timed, Index batch) {
 const std::vector<ConvRival>& conv_rivals(Device device) {
   static const std::vector<ConvRival> on_cpu{{"fp32", "onednn", "oneDNN", Precision::fp32},
                                              {"bf16", "onednn", "oneDNN", Precision::bf16}};
-  static const std::vector<ConvRival> on_gpu{{"lowered", "conv_lowered", "cuSPARSE", Precision::fp32},
+  static const std::vector<ConvRival> on_gpu{{"direct", "conv_direct", "conv_direct", Precision::fp32, true},
+                                             {"lowered", "conv_lowered", "cuSPARSE", Precision::fp32},
                                              {"fp32", "conv_dense", "cuDNN", Precision::fp32},
                                              {"tf32", "conv_dense", "cuDNN", Precision::tf32},
                                              {"fp16", "conv_dense", "cuDNN", Precision::fp16},

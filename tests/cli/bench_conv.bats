@@ -50,3 +50,18 @@ bench() { "$SPDNN" bench conv --runs 1 --warm-up 0 --threads 1 "$@"; }
   [ "$status" -eq 2 ]
   [[ "$output" == *"--table is missing"* ]]
 }
+
+@test "a report shows the times of papers beside ours and those of all other kernels" {
+  peer='{kernel: "k", detail: "d", runs: 3, images_per_second: .images_per_second, seconds: .seconds, ratio: {min: 2, median: 2, max: 2}}'
+  bench --table skimcaffe --sparsity 0.9 --json lines.jsonl >table
+  jq -c "$peer as \$p | .published = {source: \"A paper\", device: \"a GPU\", seconds: {escoin_fp32: 0.0607, cudnn_fp32: 0.0191}}
+    | .with = {direct: (\$p + {library: \"conv_direct\", precision: \"fp32\"}), tf32: (\$p + {library: \"cuDNN\", precision: \"tf32\"})}" \
+    lines.jsonl | head -1 >with.jsonl
+  "$SPDNN" report with.jsonl --format csv --table conv-published >published.csv
+  head -1 published.csv
+  [[ "$(head -1 published.csv)" == *"escoin_fp32"*"cudnn_fp32"*"ours"*"conv_direct in fp32"*"cuDNN in tf32"* ]]
+  milliseconds=$(jq -r '.seconds.p50 * 1000' with.jsonl)
+  awk -F, -v ms="$milliseconds" 'NR == 2 { exit !($5 == "A paper" && $7 == 60.7 && $8 == 19.1 && $9 == "sparse_conv" && $10 / ms > 0.99 && $10 / ms < 1.01 && $11 == $10 && $12 == $10) }' published.csv
+  "$SPDNN" report with.jsonl --format csv --table conv-times >times.csv
+  [ "$(awk -F, 'NR > 1 { print $10, $12 }' times.csv | tr '\n' ';')" = "conv_direct in fp32 0.500;cuDNN in tf32 0.500;" ]
+}

@@ -1,5 +1,5 @@
-// The kernels of libraries that `bench conv` compares ours with, on the battery of convolutions, in all their
-// precisions.
+// The kernels that `bench conv` compares ours with, and conv_uniform with all its numbers of images of a lane, on the
+// battery of convolutions, in all their precisions.
 
 #include <gtest/gtest.h>
 
@@ -48,7 +48,8 @@ RivalFound found_by(const bench::ConvRival& rival, const Model& model, Extent im
 class ConvRivals : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(ConvRivals, StayWithinTheBound) {
-  const bench::ConvRival* rival = nullptr;
+  const bench::ConvRival uniform{"uniform", "conv_uniform", "conv_uniform", Precision::fp32};
+  const bench::ConvRival* rival = GetParam() == uniform.key ? &uniform : nullptr;
   for (const bench::ConvRival& one : bench::conv_rivals(Device::cuda))
     if (one.key == GetParam()) rival = &one;
   ASSERT_NE(rival, nullptr);
@@ -74,7 +75,7 @@ TEST_P(ConvRivals, StayWithinTheBound) {
   EXPECT_GT(offers, 20);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, ConvRivals, ::testing::Values("lowered", "fp32", "tf32", "fp16", "bf16"),
+INSTANTIATE_TEST_SUITE_P(All, ConvRivals, ::testing::Values("uniform", "direct", "lowered", "fp32", "tf32", "fp16", "bf16"),
                          [](const auto& one) { return one.param; });
 
 }  // namespace

@@ -25,11 +25,11 @@ Cell conv_origin(const ConvLine& line, const Results& results) {
 
 Column table_column() { return {"table", "", false, "The layers of a paper or a network: spdnn bench conv --help"}; }
 Column variant_column() { return {"variant", "", false, "That offers our kernel"}; }
-Column peer_column() { return {"beside", "", false, "The library, and its precision; ours is fp32"}; }
+Column peer_column() { return {"beside", "", false, "Another kernel, or a library's, and its precision; ours is fp32"}; }
 
 Table conv_means_table(const std::vector<ConvLine>& lines, const Results& results) {
   Table table{"conv-means",
-              "Geometric means over the layers of a table. Above 1 ours are faster than the library's.",
+              "Geometric means over the layers of a table. Above 1 ours are faster.",
               {table_column(),
                {"zeros", "%", true, "Among the weights; first and depthwise layers have none"},
                {"batch", "", true},
@@ -54,7 +54,7 @@ Cell break_even_cell(const ConvBreakEven& one) {
 
 Table conv_break_even_table(const std::vector<ConvLine>& lines, const Results& results) {
   Table table{"conv-break-even",
-              "Shares of zeros from which on a layer is as fast as the library's, interpolated between those that were "
+              "Shares of zeros from which on a layer is as fast as the other kernel, interpolated between those that were "
               "measured.",
               {table_column(),
                {"layer"},
@@ -74,8 +74,8 @@ Table conv_break_even_table(const std::vector<ConvLine>& lines, const Results& r
 
 Table conv_times_table(const Results& results) {
   Table table{"conv-times",
-              "Our kernel and a library's in turns, on random weights, each in its own layouts. Rows in which the "
-              "library's is faster are marked.",
+              "Our kernel and another in turns, on random weights, each in its own layouts. Rows in which the other one is "
+              "faster are marked.",
               {table_column(),
                {"layer", "", false, "Channels x height x width, kernel / stride -> filters"},
                {"zeros", "%", true},
@@ -108,28 +108,51 @@ Table conv_times_table(const Results& results) {
   return table;
 }
 
-/// What papers report, beside ours and the libraries'.
+/// Adds a name to a list of distinct ones.
+void add_name(const std::string& name, std::vector<std::string>& names) {
+  if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+}
+
+/// A cell for each name: the time of the part that has it; empty if there is none.
+template <class Parts, class NameOf, class SecondsOf>
+void add_times(const std::vector<std::string>& names, const Parts& parts, NameOf name_of, SecondsOf seconds_of,
+               Row& row) {
+  for (const std::string& name : names) {
+    const auto part = std::find_if(parts.begin(), parts.end(), [&](const auto& one) { return name_of(one) == name; });
+    row.cells.push_back(part == parts.end() ? Cell() : milliseconds(seconds_of(*part)));
+  }
+}
+
+/// What papers report, beside ours and the others' in all precisions.
 Table conv_published_table(const Results& results) {
-  Table table{"conv-published",
-              "Times that papers report for the same layers, shares of zeros and batches, on their machines.",
-              {table_column(),
-               {"layer"},
-               {"zeros", "%", true},
-               {"batch", "", true},
-               {"paper"},
-               {"on"},
-               {"kernel"},
-               {"published", "ms", true},
-               {"ours", "", false, "Our kernel here"},
-               {"time", "ms", true, "Median of its runs"},
-               columns::run_on()},
-              {}};
+  std::vector<std::string> published;
+  std::vector<std::string> peers;
   for (const auto& [line, place] : results.convolutions) {
     if (!line.published) continue;
-    for (const auto& [kernel, seconds] : line.published->seconds)
-      table.rows.push_back({{line.table, line.layer, percent(1 - line.kept), whole(line.batch), line.published->source,
-                             line.published->device, kernel, milliseconds(seconds), line.kernel,
-                             milliseconds(line.median), origin(place)}});
+    for (const auto& [kernel, seconds] : line.published->seconds) add_name(kernel, published);
+    for (const ConvPeerLine& peer : line.with) add_name(peer.with, peers);
+  }
+  Table table{"conv-published",
+              "Times that papers report for the same layers, shares of zeros and batches, on their machines, beside "
+              "ours and the others'.",
+              {table_column(), {"layer"}, {"zeros", "%", true}, {"batch", "", true}, {"paper"}, {"on"}},
+              {}};
+  for (const std::string& kernel : published) table.columns.push_back({kernel, "ms", true, "Published"});
+  table.columns.push_back({"ours", "", false, "Our kernel here, in fp32"});
+  table.columns.push_back({"time", "ms", true, "Median of its runs"});
+  for (const std::string& peer : peers) table.columns.push_back({peer, "ms", true, "Median of its runs"});
+  table.columns.push_back(columns::run_on());
+  for (const auto& [line, place] : results.convolutions) {
+    if (!line.published) continue;
+    Row row{{line.table, line.layer, percent(1 - line.kept), whole(line.batch), line.published->source,
+             line.published->device}};
+    add_times(published, line.published->seconds, [](const auto& one) { return one.first; },
+              [](const auto& one) { return one.second; }, row);
+    row.cells.insert(row.cells.end(), {line.kernel, milliseconds(line.median)});
+    add_times(peers, line.with, [](const auto& one) { return one.with; }, [](const auto& one) { return one.median; },
+              row);
+    row.cells.push_back(origin(place));
+    table.rows.push_back(std::move(row));
   }
   return table;
 }

@@ -13,28 +13,37 @@ namespace {
 constexpr std::size_t kUnit = 16;    ///< of copies to shared memory
 constexpr Index kMostChannels = 32;  ///< of a chunk
 constexpr std::size_t kEntryBytes = 8;
-constexpr std::size_t kEntriesAhead = 1;  ///< that are read before it is known that there are none
 
 std::size_t aligned(std::size_t bytes) { return (bytes + kUnit - 1) / kUnit * kUnit; }
 
 std::size_t slots_of(const DirectTiling& tiling) { return std::size_t{kDirectWarps} * tiling.filters; }
-std::size_t head_bytes(const DirectTiling& tiling) { return aligned((slots_of(tiling) + 1) * sizeof(Index)); }
+/// Filters whose entries are one list.
+Index filters_of_list(const DirectTiling& tiling) { return tiling.form.equal ? tiling.filters : 1; }
+std::size_t lists_of(const DirectTiling& tiling) { return slots_of(tiling) / filters_of_list(tiling); }
+/// Entries that are read before it is known that there are none.
+std::size_t entries_ahead(const DirectTiling& tiling) { return filters_of_list(tiling); }
+std::size_t head_bytes(const DirectTiling& tiling) { return aligned((lists_of(tiling) + 1) * sizeof(Index)); }
 
-/// The tile's columns with the fewest reads per output, and the filters whose sums fit into registers with them.
+std::size_t tiles_of(const DirectShape& shape, const DirectTiling& tiling) {
+  const std::size_t across = (shape.out[1] + tiling.columns - 1) / tiling.columns;
+  return across * ((shape.out[0] + tiling.form.images - 1) / tiling.form.images);
+}
+
+/// The tile's columns with the fewest reads per output.
 void choose_columns(const DirectShape& shape, DirectTiling& tiling) {
-  constexpr Index kWidths[][2] = {{7, 3}, {4, 4}, {2, 6}, {1, 8}};
   double best = 0;
-  for (const auto& [columns, filters] : kWidths) {
+  for (const Index columns : {7U, 4U, 2U, 1U}) {
+    if (tiling.form.equal && columns != 7) break;  // as many instances of the kernel are enough for comparisons
     const Index across = (shape.out[1] + columns - 1) / columns;
     const double cost = across * (columns + 1.0);  // an entry costs about as much as a pixel
     if (tiling.columns != 0 && cost >= best) continue;
     best = cost;
     tiling.columns = columns;
-    tiling.filters = filters;
+    tiling.filters = filters_of_warp(columns, tiling.form);
   }
 }
 
-/// Filters by slot: dealt by falling number of non-zeros, to and fro.
+/// Filters by slot, by falling number of non-zeros: dealt to the warps to and fro, or one warp's after another's.
 std::vector<Index> dealt(const DirectShape& shape, const DirectTiling& tiling, const CsrMatrix& weights) {
   std::vector<Index> order(shape.filters);
   std::iota(order.begin(), order.end(), Index{0});
@@ -43,11 +52,27 @@ std::vector<Index> dealt(const DirectShape& shape, const DirectTiling& tiling, c
   const Index warps = tiling.filter_blocks * kDirectWarps;
   std::vector<Index> filters(std::size_t{warps} * tiling.filters, kNoFilter);
   for (Index i = 0; i < shape.filters; ++i) {
+    if (tiling.form.equal) {
+      filters[i] = order[i];
+      continue;
+    }
     const Index round = i / warps;
     const Index place = i % warps;
     filters[std::size_t{round % 2 == 0 ? place : warps - 1 - place} * tiling.filters + round] = order[i];
   }
   return filters;
+}
+
+constexpr std::uint64_t kOffsetOfEntry = 0xffffffff;
+
+/// Appends the first entry of each filter, the second of each, and so on. Entries of weight 0 fill up shorter filters:
+/// they read a pixel that the filter reads anyway, so that numbers that are not finite reach no other filter.
+void append_in_turns(const std::vector<std::vector<std::uint64_t>>& filters, std::vector<std::uint64_t>& entries) {
+  const auto longest = std::max_element(filters.begin(), filters.end(),
+                                        [](const auto& a, const auto& b) { return a.size() < b.size(); });
+  for (std::size_t i = 0; i < longest->size(); ++i)
+    for (const auto& own : filters)
+      entries.push_back(i < own.size() ? own[i] : own.empty() ? 0 : own.back() & kOffsetOfEntry);
 }
 
 /// Calls part(begins, entries) for each block of filters and chunk, in order.
@@ -56,9 +81,11 @@ void for_each_part(const DirectShape& shape, const DirectTiling& tiling, const C
   const std::vector<Index> filters = dealt(shape, tiling, weights);
   const Index taps = shape.kernel[0] * shape.kernel[1];
   const std::size_t slots = slots_of(tiling);
-  std::vector<Index> begins(slots + 1);
+  std::vector<std::vector<std::uint64_t>> of_list(filters_of_list(tiling));
+  std::vector<Index> begins;
   std::vector<std::uint64_t> entries;
   std::vector<Offset> next(slots);
+  const auto next_begin = [&] { return static_cast<Index>(head_bytes(tiling) / kEntryBytes + entries.size()); };
   for (Index block = 0; block < tiling.filter_blocks; ++block) {
     const auto filter_of = [&](std::size_t slot) { return filters[block * slots + slot]; };
     for (std::size_t slot = 0; slot < slots; ++slot)
@@ -66,23 +93,27 @@ void for_each_part(const DirectShape& shape, const DirectTiling& tiling, const C
     for (Index chunk = 0; chunk < tiling.chunks; ++chunk) {
       const Index first = chunk * tiling.channels;
       entries.clear();
+      begins.clear();
       for (std::size_t slot = 0; slot < slots; ++slot) {
-        begins[slot] = static_cast<Index>(head_bytes(tiling) / kEntryBytes + entries.size());
+        std::vector<std::uint64_t>& own = of_list[slot % of_list.size()];
+        own.clear();
         const Index filter = filter_of(slot);
-        if (filter == kNoFilter) continue;
         Offset& at = next[slot];
-        for (; at < weights.offsets[filter + 1] && weights.indices[at] / taps < first + tiling.channels; ++at) {
+        for (; filter != kNoFilter && at < weights.offsets[filter + 1] && weights.indices[at] / taps < first + tiling.channels; ++at) {
           const Index tap = weights.indices[at] % taps;
           const Index row = tap / shape.kernel[1] * shape.dilation[0];
           const Index column = tap % shape.kernel[1] * shape.dilation[1];
           const Index channel = weights.indices[at] / taps - first;
           const auto offset = static_cast<std::uint32_t>(
               ((std::size_t{channel} * tiling.rows_read + row) * tiling.columns_read + column) * kPixelBytes);
-          entries.push_back(std::uint64_t{std::bit_cast<std::uint32_t>(weights.entry_value(at))} << 32U | offset);
+          own.push_back(std::uint64_t{std::bit_cast<std::uint32_t>(weights.entry_value(at))} << 32U | offset);
         }
+        if (&own != &of_list.back()) continue;
+        begins.push_back(next_begin());
+        append_in_turns(of_list, entries);
       }
-      begins[slots] = static_cast<Index>(head_bytes(tiling) / kEntryBytes + entries.size());
-      entries.insert(entries.end(), kEntriesAhead, 0);
+      begins.push_back(next_begin());
+      entries.insert(entries.end(), entries_ahead(tiling), 0);
       part(begins, entries);
     }
   }
@@ -90,6 +121,27 @@ void for_each_part(const DirectShape& shape, const DirectTiling& tiling, const C
 
 std::size_t part_bytes(const DirectTiling& tiling, std::size_t entries) {
   return aligned(head_bytes(tiling) + entries * kEntryBytes);
+}
+
+/// The number of entries of each part, in order, without those that are read ahead.
+std::vector<std::size_t> part_entries(const DirectShape& shape, const DirectTiling& tiling, const CsrMatrix& weights) {
+  const std::vector<Index> filters = dealt(shape, tiling, weights);
+  const Index of_chunk = tiling.channels * shape.kernel[0] * shape.kernel[1];
+  const std::size_t together = filters_of_list(tiling);
+  std::vector<std::size_t> parts(std::size_t{tiling.filter_blocks} * tiling.chunks);
+  std::vector<std::size_t> longest(tiling.chunks);
+  std::vector<std::size_t> own(tiling.chunks);
+  for (std::size_t slot = 0; slot < filters.size(); ++slot) {
+    own.assign(tiling.chunks, 0);
+    if (filters[slot] != kNoFilter)
+      for (const Index column : weights.row(filters[slot])) ++own[column / of_chunk];
+    std::size_t* const part = &parts[slot / slots_of(tiling) * tiling.chunks];
+    for (Index chunk = 0; chunk < tiling.chunks; ++chunk) {
+      longest[chunk] = std::max(slot % together == 0 ? 0 : longest[chunk], own[chunk]);
+      if (slot % together == together - 1) part[chunk] += together * longest[chunk];
+    }
+  }
+  return parts;
 }
 
 }  // namespace
@@ -117,18 +169,18 @@ DirectShape direct_shape(const ConvolutionShape& convolution) {
   return shape;
 }
 
-std::optional<DirectTiling> direct_tiling(const DirectShape& shape, std::size_t nonzeros, std::size_t block_bytes) {
-  DirectTiling tiling;
+std::optional<DirectTiling> direct_tiling(const DirectShape& shape, std::size_t nonzeros, std::size_t block_bytes,
+                                          const DirectForm& form) {
+  DirectTiling tiling{.form = form};
   choose_columns(shape, tiling);
   const auto read = [&](Index pixels, std::size_t axis) {
     return (pixels - 1) * shape.stride[axis] + (shape.kernel[axis] - 1) * shape.dilation[axis] + 1;
   };
-  tiling.rows_read = read(kTileRows, 0);
+  tiling.rows_read = read(form.images, 0);
   tiling.columns_read = read(tiling.columns, 1);
   tiling.filter_blocks = (shape.filters + kDirectWarps * tiling.filters - 1) / (kDirectWarps * tiling.filters);
-  const std::size_t across = (std::size_t{shape.out[1]} + tiling.columns - 1) / tiling.columns;
-  const std::size_t tiles = across * ((shape.out[0] + kTileRows - 1) / kTileRows);
-  if (static_cast<double>(tiles) * tiling.filter_blocks * shape.blocks > 0x7fffffff) return std::nullopt;
+  if (static_cast<double>(tiles_of(shape, tiling)) * tiling.filter_blocks * shape.blocks > 0x7fffffff)
+    return std::nullopt;
   // Two chunks are in shared memory, with the entries of a block of filters: of these some have more than others.
   constexpr double kUneven = 3;
   const double entries = kUneven * static_cast<double>(nonzeros) / std::max(Index{1}, tiling.filter_blocks) /
@@ -141,6 +193,10 @@ std::optional<DirectTiling> direct_tiling(const DirectShape& shape, std::size_t 
   tiling.chunks = (shape.channels + tiling.channels - 1) / tiling.channels;
   tiling.channels = (shape.channels + tiling.chunks - 1) / tiling.chunks;
   return tiling;
+}
+
+std::size_t direct_blocks(const DirectShape& shape, const DirectTiling& tiling) {
+  return tiles_of(shape, tiling) * tiling.filter_blocks * shape.blocks;
 }
 
 std::size_t direct_stage_bytes(const DirectTiling& tiling, std::size_t part_bytes) {
@@ -161,25 +217,23 @@ std::size_t DirectWeights::parts_at(const DirectShape& shape, const DirectTiling
   return bias_at(tiling) + aligned(shape.filters * sizeof(float));
 }
 
-std::size_t DirectWeights::bytes(const DirectShape& shape, const DirectTiling& tiling, std::size_t nonzeros) {
+std::size_t DirectWeights::entries(const DirectShape& shape, const DirectTiling& tiling, const CsrMatrix& weights) {
+  if (!tiling.form.equal) return weights.entries();
+  const std::vector<std::size_t> parts = part_entries(shape, tiling, weights);
+  return std::accumulate(parts.begin(), parts.end(), std::size_t{0});
+}
+
+std::size_t DirectWeights::bytes(const DirectShape& shape, const DirectTiling& tiling, std::size_t entries) {
   const std::size_t parts = std::size_t{tiling.filter_blocks} * tiling.chunks;
-  return parts_at(shape, tiling) + parts * (head_bytes(tiling) + kEntriesAhead * kEntryBytes + kUnit) +
-         nonzeros * kEntryBytes;
+  return parts_at(shape, tiling) + parts * (head_bytes(tiling) + entries_ahead(tiling) * kEntryBytes + kUnit) +
+         entries * kEntryBytes;
 }
 
 std::size_t DirectWeights::largest_part(const DirectShape& shape, const DirectTiling& tiling,
                                         const CsrMatrix& weights) {
-  const std::vector<Index> filters = dealt(shape, tiling, weights);
-  const Index of_chunk = tiling.channels * shape.kernel[0] * shape.kernel[1];
-  const std::size_t slots = slots_of(tiling);
-  std::size_t largest = 0;
-  std::vector<std::size_t> entries;
-  for (std::size_t slot = 0; slot < filters.size(); ++slot) {
-    if (slot % slots == 0) entries.assign(tiling.chunks, kEntriesAhead);
-    if (filters[slot] == kNoFilter) continue;
-    for (const Index column : weights.row(filters[slot])) largest = std::max(largest, ++entries[column / of_chunk]);
-  }
-  return part_bytes(tiling, std::max(largest, kEntriesAhead));
+  const std::vector<std::size_t> parts = part_entries(shape, tiling, weights);
+  const std::size_t most = parts.empty() ? 0 : *std::max_element(parts.begin(), parts.end());
+  return part_bytes(tiling, most + entries_ahead(tiling));
 }
 
 void DirectWeights::pack(const DirectShape& shape, const DirectTiling& tiling, const CsrMatrix& weights,

@@ -1,45 +1,55 @@
 #include <algorithm>
 
-#include "engines/cuda/conv_direct/input_map.hpp"
-#include "engines/cuda/conv_direct/mapped_reader.cuh"
-#include "engines/cuda/runtime/check.hpp"
-#include "engines/cuda/runtime/device.hpp"
+#include "engines/cuda/conv_direct/launch.cuh"
 
 namespace spdnn::cuda {
 
 namespace {
 
-/// The copy engine reads inputs on devices that have it.
-bool has_copy_engine() {
-  constexpr int kFirst = 9;  // compute capability
-  int device = 0;
-  check(cudaGetDevice(&device));
-  return device_properties(device).major >= kFirst;
+__global__ void __launch_bounds__(256)
+    taps_kernel(const __grid_constant__ DirectShape shape, const Index* begins, const Tap* taps, const float* bias,
+                const float* x, const __grid_constant__ Functions functions, float* y) {
+  const Index lane = threadIdx.x % 32;
+  const std::size_t plane = std::size_t{shape.out[0]} * shape.out[1];
+  const std::size_t count = shape.blocks * shape.filters * plane;
+  const std::size_t warps = std::size_t{gridDim.x} * (blockDim.x / 32);
+  for (std::size_t i = std::size_t{blockIdx.x} * (blockDim.x / 32) + threadIdx.x / 32; i < count; i += warps) {
+    const auto filter = static_cast<Index>(i / plane % shape.filters);
+    const auto pixel = static_cast<Index>(i % plane);
+    const auto row = static_cast<int>(pixel / shape.out[1] * shape.stride[0]);
+    const auto column = static_cast<int>(pixel % shape.out[1] * shape.stride[1]);
+    const float* from = x + i / plane / shape.filters * shape.in_block * 32 + lane;
+    float sum = 0;
+    for (Index t = begins[filter]; t < begins[filter + 1]; ++t) {
+      const Tap tap = taps[t];
+      const auto at_row = static_cast<Index>(row + tap.row);  // beyond H where it is negative
+      const auto at_column = static_cast<Index>(column + tap.column);
+      if (at_row >= shape.in[0] || at_column >= shape.in[1]) continue;
+      sum = fmaf(tap.weight, from[(tap.channel * shape.in_channel + at_row * shape.in_row + at_column) * 32], sum);
+    }
+    const std::size_t place = i * 32 + lane;
+    y[place] = apply(functions, sum + bias[filter], place);
+  }
 }
 
-template <Index kColumns, Index kFilters, class Reader>
-void launch_with(const DirectArgs& args, std::size_t bytes, const typename Reader::Source& source,
-                 cudaStream_t stream) {
-  const auto kernel = args.shape.stride[1] == 1   ? direct_kernel<kColumns, kFilters, 1, Reader>
-                      : args.shape.stride[1] == 2 ? direct_kernel<kColumns, kFilters, 2, Reader>
-                                                  : direct_kernel<kColumns, kFilters, 0, Reader>;
-  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)));
-  const Index down = (args.shape.out[0] + kTileRows - 1) / kTileRows;
-  const Index grid = args.across * down * args.tiling.filter_blocks * args.shape.blocks;
-  kernel<<<grid, kDirectThreads, bytes, stream>>>(args, source);
-  check_launch();
-}
-
-template <Index kColumns, Index kFilters>
-void launch(const DirectArgs& args, std::size_t part_bytes, cudaStream_t stream) {
-  const DirectTiling& tiling = args.tiling;
-  const std::size_t bytes = direct_shared_bytes(tiling, part_bytes) - kPixelBytes;  // the barriers are not dynamic
-  if (has_copy_engine() && std::max(tiling.rows_read, tiling.columns_read) <= kMostOfBox)
-    launch_with<kColumns, kFilters, MappedReader>(
-        args, bytes, {input_map(args.shape, tiling.channels, {tiling.rows_read, tiling.columns_read}, {1, 1}, args.x)},
-        stream);
+template <class Config>
+void launch_config(const DirectArgs& args, std::size_t part_bytes, cudaStream_t stream) {
+  if (is_mapped(args.tiling))
+    launch_kernel<Config, MappedReader>(args, part_bytes, mapped_source(args), stream);
   else
-    launch_with<kColumns, kFilters, ThreadsReader>(args, bytes, {}, stream);
+    launch_kernel<Config, ThreadsReader>(args, part_bytes, {}, stream);
+}
+
+template <Index kColumns>
+void launch(const DirectArgs& args, std::size_t part_bytes, cudaStream_t stream) {
+  switch (args.shape.stride[1]) {
+    case 1:
+      return launch_config<DirectConfig<kColumns, 1>>(args, part_bytes, stream);
+    case 2:
+      return launch_config<DirectConfig<kColumns, 2>>(args, part_bytes, stream);
+    default:
+      return launch_config<DirectConfig<kColumns, 0>>(args, part_bytes, stream);
+  }
 }
 
 }  // namespace
@@ -50,13 +60,13 @@ void convolve_directly(const DirectShape& shape, const DirectTiling& tiling, con
   const DirectArgs args = direct_args(shape, tiling, weights, part_bytes, x, functions, y);
   switch (tiling.columns) {
     case 7:
-      return launch<7, 3>(args, part_bytes, stream);
+      return launch<7>(args, part_bytes, stream);
     case 4:
-      return launch<4, 4>(args, part_bytes, stream);
+      return launch<4>(args, part_bytes, stream);
     case 2:
-      return launch<2, 6>(args, part_bytes, stream);
+      return launch<2>(args, part_bytes, stream);
     default:
-      return launch<1, 8>(args, part_bytes, stream);
+      return launch<1>(args, part_bytes, stream);
   }
 }
 

@@ -1,14 +1,17 @@
 #pragma once
 
-// Kernels of direct convolutions; direct.hpp describes their data.
+// The kernel of direct convolutions; direct.hpp describes its data.
 //
-// Mapping. A lane has four images of one row of the tile's pixels, and a warp some filters, whose sums for all columns
-// of the tile are in registers. An entry is read by all lanes at once; then a lane reads 16 bytes for each column.
+// Mapping. A lane has some images, four in conv_direct, of one row of the tile's pixels, and a warp some filters, whose
+// sums for all columns of the tile are in registers. An entry is read by all lanes at once; then a lane reads its
+// images of a pixel for each column. In an equal form the entries of a warp's filters take turns, so that one loop has
+// the reads of all filters under way; in the other one filter follows another.
 //
 // Bound. Shared memory, of which a lane reads 16 bytes for four multiply-adds; where a filter has few weights in a
-// chunk, the latency of the first reads.
+// chunk and is alone, the latency of the first reads.
 
 #include <bit>
+#include <type_traits>
 
 #include "engines/cuda/conv_direct/direct.hpp"
 #include "engines/cuda/conv_direct/functions.cuh"
@@ -17,7 +20,7 @@
 namespace spdnn::cuda {
 
 inline constexpr Index kDirectThreads = 32 * kDirectWarps;
-inline constexpr Index kLanesOfPixel = 8;  ///< four images each
+inline constexpr Index kUnitsOfPixel = 8;  ///< of 16 bytes
 
 struct DirectArgs {
   DirectShape shape;
@@ -57,10 +60,10 @@ struct DirectPart {
   Index first[2];  ///< pixel
   Index images;    ///< block of images
 
-  __device__ explicit DirectPart(const DirectArgs& args) : filters(blockIdx.x % args.tiling.filter_blocks) {
+  __device__ DirectPart(const DirectArgs& args, Index rows) : filters(blockIdx.x % args.tiling.filter_blocks) {
     const Index tile = blockIdx.x / args.tiling.filter_blocks;
-    const Index down = (args.shape.out[0] + kTileRows - 1) / kTileRows;
-    first[0] = tile / args.across % down * kTileRows;
+    const Index down = (args.shape.out[0] + rows - 1) / rows;
+    first[0] = tile / args.across % down * rows;
     first[1] = tile % args.across * args.tiling.columns;
     images = tile / args.across / down;
   }
@@ -74,12 +77,12 @@ __device__ inline void read_chunk(const DirectArgs& args, const DirectPart& part
   const Index lane = threadIdx.x % 32;
   const auto left = static_cast<int>(part.first[1] * shape.stride[1]) - static_cast<int>(shape.pad[1]);
   const auto width = static_cast<int>(tiling.columns_read);
-  const int from_lane = max(0, -left) * static_cast<int>(kLanesOfPixel);  // of a row, those in the image
-  const int to_lane = max(0, min(width, static_cast<int>(shape.in[1]) - left)) * static_cast<int>(kLanesOfPixel);
+  const int from_lane = max(0, -left) * static_cast<int>(kUnitsOfPixel);  // of a row, those in the image
+  const int to_lane = max(0, min(width, static_cast<int>(shape.in[1]) - left)) * static_cast<int>(kUnitsOfPixel);
   Index channel = chunk * tiling.channels;
   const Index end_channel = channel + tiling.channels;
   Index row = threadIdx.x / 32;
-  std::byte* place = to + (row * width * kLanesOfPixel + lane) * sizeof(float4);
+  std::byte* place = to + (row * width * kUnitsOfPixel + lane) * sizeof(float4);
   while (true) {
     for (; row >= tiling.rows_read; row -= tiling.rows_read) ++channel;
     if (channel >= end_channel) break;
@@ -87,7 +90,7 @@ __device__ inline void read_chunk(const DirectArgs& args, const DirectPart& part
     const bool row_exists = channel < shape.channels && y < shape.in[0];
     const std::size_t pixel = std::size_t{part.images} * shape.in_block + channel * shape.in_channel + y * shape.in_row;
     const float* from = args.x + (static_cast<std::ptrdiff_t>(pixel) + left) * 32 + lane * 4;
-    for (int i = static_cast<int>(lane), k = 0; i < width * static_cast<int>(kLanesOfPixel); i += 32, ++k) {
+    for (int i = static_cast<int>(lane), k = 0; i < width * static_cast<int>(kUnitsOfPixel); i += 32, ++k) {
       std::byte* own = place + k * 32 * sizeof(float4);
       if (row_exists && i >= from_lane && i < to_lane)
         async_copy<16>(own, from + k * 128);
@@ -95,7 +98,7 @@ __device__ inline void read_chunk(const DirectArgs& args, const DirectPart& part
         *reinterpret_cast<float4*>(own) = make_float4(0.0F, 0.0F, 0.0F, 0.0F);
     }
     row += kDirectWarps;
-    place += kDirectWarps * width * kLanesOfPixel * sizeof(float4);
+    place += kDirectWarps * width * kUnitsOfPixel * sizeof(float4);
   }
   const Index* starts = reinterpret_cast<const Index*>(args.weights) + part.filters * tiling.chunks + chunk;
   const Index begin = __ldg(starts);
@@ -134,6 +137,10 @@ class ThreadsReader {
   Index started_ = 0;
 };
 
+__device__ inline void multiply_add(float2& sum, float weight, const float2& x) {
+  sum.x = fmaf(weight, x.x, sum.x);
+  sum.y = fmaf(weight, x.y, sum.y);
+}
 __device__ inline void multiply_add(float4& sum, float weight, const float4& x) {
   sum.x = fmaf(weight, x.x, sum.x);
   sum.y = fmaf(weight, x.y, sum.y);
@@ -141,102 +148,160 @@ __device__ inline void multiply_add(float4& sum, float weight, const float4& x) 
   sum.w = fmaf(weight, x.w, sum.w);
 }
 
-/// kStride: of the columns, if it is known when the kernel is compiled; else 0.
-template <Index kColumns, Index kFilters, Index kStride, class Reader>
+/// functions(sum + bias) of images at a place of the output.
+__device__ inline float2 finished(const float2& sum, float bias, const Functions& functions, std::size_t at) {
+  return make_float2(apply(functions, sum.x + bias, at), apply(functions, sum.y + bias, at + 1));
+}
+__device__ inline float4 finished(const float4& sum, float bias, const Functions& functions, std::size_t at) {
+  return make_float4(apply(functions, sum.x + bias, at), apply(functions, sum.y + bias, at + 1),
+                     apply(functions, sum.z + bias, at + 2), apply(functions, sum.w + bias, at + 3));
+}
+
+/// The images of a lane, in pieces of at most four. Eight are two pieces, half a pixel apart: lanes of odd rows begin
+/// with the second half, so that the lanes that read at the same time, of two rows, read different banks.
+template <Index kImages>
+struct LaneImages {
+  using Piece = std::conditional_t<kImages == 2, float2, float4>;
+  static constexpr Index kOfPiece = sizeof(Piece) / sizeof(float);
+  static constexpr Index kPieces = kImages / kOfPiece;
+  static constexpr Index kLanes = 32 / kImages;  ///< of a pixel
+  Index row;        ///< of the tile
+  Index first;      ///< image
+  int other_piece;  ///< images from the first piece on, if there are two
+
+  __device__ explicit LaneImages(Index lane)
+      : row(lane / kLanes),
+        first(lane % kLanes * kOfPiece + (kPieces - 1) * (row % 2 * 16)),
+        other_piece(row % 2 == 0 ? 16 : -16) {}
+  __device__ std::size_t image(Index piece) const { return first + piece * other_piece; }
+};
+
+/// What the kernel knows of its tiling when it is compiled.
+template <Index kColumnsOfTile, Index kStrideOfColumns, Index kImagesOfLane = 4, bool kEqualFilters = false>
+struct DirectConfig {
+  static constexpr DirectForm kForm{kImagesOfLane, kEqualFilters};
+  static constexpr Index kColumns = kColumnsOfTile;
+  static constexpr Index kFilters = filters_of_warp(kColumns, kForm);
+  static constexpr Index kStride = kStrideOfColumns;  ///< 0: not known
+};
+
+/// Adds an entry's products with the pixels of all columns. `own`: the lane's images of the first pixel.
+template <class Config, class Piece, Index kPieces>
+__device__ void add_products(const uint2& entry, std::uint32_t own, std::uint32_t column_step, int piece_step,
+                             Piece (&sums)[Config::kColumns][kPieces]) {
+#pragma unroll
+  for (Index piece = 0; piece < kPieces; ++piece) {
+    Piece x[Config::kColumns];
+#pragma unroll
+    for (Index q = 0; q < Config::kColumns; ++q)
+      x[q] = load_shared<Piece>(own + entry.x + piece * piece_step + q * column_step);
+#pragma unroll
+    for (Index q = 0; q < Config::kColumns; ++q) multiply_add(sums[q][piece], std::bit_cast<float>(entry.y), x[q]);
+  }
+}
+
+/// Multiplies a warp's entries of a chunk, one filter after another. `entries`: the part of the weights.
+template <class Config, class Add>
+__device__ void each_filter_alone(std::uint32_t entries, Index warp, Add add) {
+  constexpr Index kFilters = Config::kFilters;
+  std::uint32_t begins[kFilters + 1];
+  uint2 first_entry[kFilters];
+#pragma unroll
+  for (Index f = 0; f <= kFilters; ++f)
+    begins[f] = entries + load_shared<std::uint32_t>(entries + (warp * kFilters + f) * sizeof(Index)) * sizeof(uint2);
+#pragma unroll
+  for (Index f = 0; f < kFilters; ++f) first_entry[f] = load_shared<uint2>(begins[f]);
+#pragma unroll
+  for (Index f = 0; f < kFilters; ++f) {
+    uint2 next = first_entry[f];
+#pragma unroll 1
+    for (std::uint32_t at = begins[f]; at < begins[f + 1];) {
+      const uint2 entry = next;
+      at += sizeof(uint2);
+      next = load_shared<uint2>(at);
+      add(f, entry);
+    }
+  }
+}
+
+/// Likewise, where all filters have equally many entries, in turns.
+template <class Config, class Add>
+__device__ void all_filters_at_once(std::uint32_t entries, Index warp, Add add) {
+  constexpr Index kFilters = Config::kFilters;
+  const auto begin_of = [&](Index list) {
+    return entries + load_shared<std::uint32_t>(entries + list * sizeof(Index)) * sizeof(uint2);
+  };
+  const std::uint32_t end = begin_of(warp + 1);
+  std::uint32_t at = begin_of(warp);
+  uint2 next[kFilters];
+#pragma unroll
+  for (Index f = 0; f < kFilters; ++f) next[f] = load_shared<uint2>(at + f * sizeof(uint2));
+#pragma unroll 1
+  while (at < end) {
+    at += kFilters * sizeof(uint2);
+#pragma unroll
+    for (Index f = 0; f < kFilters; ++f) {
+      const uint2 entry = next[f];
+      next[f] = load_shared<uint2>(at + f * sizeof(uint2));
+      add(f, entry);
+    }
+  }
+}
+
+template <class Config, class Reader>
 __global__ void __launch_bounds__(kDirectThreads, 1)
     direct_kernel(const __grid_constant__ DirectArgs args, const __grid_constant__ typename Reader::Source source) {
+  using Images = LaneImages<Config::kForm.images>;
   const DirectShape& shape = args.shape;
   const DirectTiling& tiling = args.tiling;
   std::byte* const memory = aligned_to_pixel(dynamic_shared<std::byte>());
-  const DirectPart part(args);
+  const DirectPart part(args, Config::kForm.images);
   Reader reader(args, part, source, memory);
   const Index warp = threadIdx.x / 32;
-  const Index row = threadIdx.x % 32 / kLanesOfPixel;
-  const Index images = threadIdx.x % kLanesOfPixel * 4;
-  const Index stride = kStride != 0 ? kStride : shape.stride[1];
+  const Images images(threadIdx.x % 32);
+  const Index stride = Config::kStride != 0 ? Config::kStride : shape.stride[1];
 
-  float4 sums[kFilters][kColumns] = {};
+  typename Images::Piece sums[Config::kFilters][Config::kColumns][Images::kPieces] = {};
   reader.start(0);
   for (Index chunk = 0; chunk < tiling.chunks; ++chunk) {
     if (chunk + 1 < tiling.chunks) reader.start(chunk + 1);
     reader.wait(chunk);
     const std::uint32_t stage = shared_address(memory + chunk % 2 * args.stage_bytes);
     const auto entries = static_cast<std::uint32_t>(stage + tiling.tile_bytes());
-    const std::uint32_t own = stage + (row * shape.stride[0] * tiling.columns_read * 32 + images) * sizeof(float);
-    std::uint32_t begins[kFilters + 1];
-    uint2 first_entry[kFilters];
-#pragma unroll
-    for (Index f = 0; f <= kFilters; ++f)
-      begins[f] = entries + load_shared<std::uint32_t>(entries + (warp * kFilters + f) * sizeof(Index)) * sizeof(uint2);
-#pragma unroll
-    for (Index f = 0; f < kFilters; ++f) first_entry[f] = load_shared<uint2>(begins[f]);
-#pragma unroll
-    for (Index f = 0; f < kFilters; ++f) {
-      uint2 next = first_entry[f];
-#pragma unroll 1
-      for (std::uint32_t at = begins[f]; at < begins[f + 1];) {
-        const uint2 entry = next;
-        at += sizeof(uint2);
-        next = load_shared<uint2>(at);
-        float4 x[kColumns];
-#pragma unroll
-        for (Index q = 0; q < kColumns; ++q)
-          x[q] = load_shared<float4>(own + entry.x + q * stride * static_cast<Index>(kPixelBytes));
-#pragma unroll
-        for (Index q = 0; q < kColumns; ++q) multiply_add(sums[f][q], std::bit_cast<float>(entry.y), x[q]);
-      }
-    }
+    const std::uint32_t own =
+        stage + (images.row * shape.stride[0] * tiling.columns_read * 32 + images.first) * sizeof(float);
+    const auto add = [&](Index filter, const uint2& entry) {
+      add_products<Config>(entry, own, stride * static_cast<Index>(kPixelBytes),
+                            images.other_piece * static_cast<int>(sizeof(float)), sums[filter]);
+    };
+    if constexpr (Config::kForm.equal)
+      all_filters_at_once<Config>(entries, warp, add);
+    else
+      each_filter_alone<Config>(entries, warp, add);
     __syncthreads();
   }
 
-  const auto* filters =
-      reinterpret_cast<const Index*>(args.weights + args.filters_at) + (part.filters * kDirectWarps + warp) * kFilters;
+  const auto* filters = reinterpret_cast<const Index*>(args.weights + args.filters_at) +
+                        (part.filters * kDirectWarps + warp) * Config::kFilters;
   const auto* bias = reinterpret_cast<const float*>(args.weights + args.bias_at);
-  if (part.first[0] + row >= shape.out[0]) return;
+  if (part.first[0] + images.row >= shape.out[0]) return;
 #pragma unroll
-  for (Index f = 0; f < kFilters; ++f) {
+  for (Index f = 0; f < Config::kFilters; ++f) {
     const Index filter = __ldg(filters + f);
     if (filter == kNoFilter) continue;
     const float b = __ldg(bias + filter);
     const std::size_t place = (std::size_t{part.images} * shape.out_block + filter * shape.out_channel +
-                               (part.first[0] + row) * shape.out_row + part.first[1]) *
-                                  32 +
-                              images;
+                               (part.first[0] + images.row) * shape.out_row + part.first[1]) *
+                              32;
 #pragma unroll
-    for (Index q = 0; q < kColumns; ++q) {
+    for (Index q = 0; q < Config::kColumns; ++q) {
       if (part.first[1] + q >= shape.out[1]) break;
-      const float4 sum = sums[f][q];
-      const std::size_t at = place + q * 32;
-      *reinterpret_cast<float4*>(args.y + at) =
-          make_float4(apply(args.functions, sum.x + b, at), apply(args.functions, sum.y + b, at + 1),
-                      apply(args.functions, sum.z + b, at + 2), apply(args.functions, sum.w + b, at + 3));
+#pragma unroll
+      for (Index piece = 0; piece < Images::kPieces; ++piece) {
+        const std::size_t at = place + q * 32 + images.image(piece);
+        *reinterpret_cast<typename Images::Piece*>(args.y + at) = finished(sums[f][q][piece], b, args.functions, at);
+      }
     }
-  }
-}
-
-__global__ void __launch_bounds__(256)
-    taps_kernel(const __grid_constant__ DirectShape shape, const Index* begins, const Tap* taps, const float* bias,
-                const float* x, const __grid_constant__ Functions functions, float* y) {
-  const Index lane = threadIdx.x % 32;
-  const std::size_t plane = std::size_t{shape.out[0]} * shape.out[1];
-  const std::size_t count = shape.blocks * shape.filters * plane;
-  const std::size_t warps = std::size_t{gridDim.x} * (blockDim.x / 32);
-  for (std::size_t i = std::size_t{blockIdx.x} * (blockDim.x / 32) + threadIdx.x / 32; i < count; i += warps) {
-    const auto filter = static_cast<Index>(i / plane % shape.filters);
-    const auto pixel = static_cast<Index>(i % plane);
-    const auto row = static_cast<int>(pixel / shape.out[1] * shape.stride[0]);
-    const auto column = static_cast<int>(pixel % shape.out[1] * shape.stride[1]);
-    const float* from = x + i / plane / shape.filters * shape.in_block * 32 + lane;
-    float sum = 0;
-    for (Index t = begins[filter]; t < begins[filter + 1]; ++t) {
-      const Tap tap = taps[t];
-      const auto at_row = static_cast<Index>(row + tap.row);  // beyond H where it is negative
-      const auto at_column = static_cast<Index>(column + tap.column);
-      if (at_row >= shape.in[0] || at_column >= shape.in[1]) continue;
-      sum = fmaf(tap.weight, from[(tap.channel * shape.in_channel + at_row * shape.in_row + at_column) * 32], sum);
-    }
-    const std::size_t place = i * 32 + lane;
-    y[place] = apply(functions, sum + bias[filter], place);
   }
 }
 

@@ -17,7 +17,6 @@
 namespace spdnn::cuda {
 
 inline constexpr Index kDirectWarps = 16;  ///< of a block
-inline constexpr Index kTileRows = 4;      ///< of output pixels: eight lanes for each
 inline constexpr Index kNoFilter = 0xffffffff;
 inline constexpr std::size_t kPixelBytes = 128;  ///< of 32 images
 
@@ -40,9 +39,22 @@ struct DirectShape {
 /// Of tensors in images32; with groups, as convolve_by_taps() takes it.
 DirectShape direct_shape(const ConvolutionShape& convolution);
 
-/// How the work is divided: a block of threads computes kTileRows x `columns` pixels of 16 x `filters` outputs, of 32
+/// How an instance of the kernel is made: the default is that of conv_direct, the others are those of conv_uniform.
+struct DirectForm {
+  Index images = 4;    ///< of a lane: 2, 4 or 8. A tile has as many rows of output pixels, as a warp has all images
+  bool equal = false;  ///< the filters of a warp have equally many entries in a chunk: weights of 0 fill them up
+};
+
+/// The filters of a warp whose sums fit into registers, for tiles of 7, 4, 2 or 1 columns.
+constexpr Index filters_of_warp(Index columns, const DirectForm& form) {
+  const Index with_four_images = columns == 7 ? 3 : columns == 4 ? 4 : columns == 2 ? 6 : 8;
+  return with_four_images * 4 / form.images;
+}
+
+/// How the work is divided: a block of threads computes form.images x `columns` pixels of 16 x `filters` outputs, of 32
 /// images, and goes through the input `channels` channels at a time.
 struct DirectTiling {
+  DirectForm form{};
   Index columns = 0;   ///< of a tile: 7, 4, 2 or 1
   Index filters = 0;   ///< of a warp
   Index channels = 0;  ///< of a chunk
@@ -57,19 +69,26 @@ struct DirectTiling {
 };
 
 /// The tiling for blocks with so much shared memory; empty if not even one channel fits, or if the grid is too large.
-std::optional<DirectTiling> direct_tiling(const DirectShape& shape, std::size_t nonzeros, std::size_t block_bytes);
+std::optional<DirectTiling> direct_tiling(const DirectShape& shape, std::size_t nonzeros, std::size_t block_bytes,
+                                          const DirectForm& form = {});
+/// Blocks of a launch: tiles, blocks of filters and of images.
+std::size_t direct_blocks(const DirectShape& shape, const DirectTiling& tiling);
 
 /// The weights as the kernel reads them, one array after another:
 ///   Index starts[filter_blocks x chunks + 1]     where the part of a block and chunk begins, in bytes from the array
 ///   Index filters[filter_blocks x 16 x filters]  whose outputs each warp computes; kNoFilter: none
 ///   float bias[shape.filters]
-///   parts, each aligned to 16 bytes: Index begins[16 x filters + 1], in entries of 8 bytes from the part, then
+///   parts, each aligned to 16 bytes: Index begins[lists + 1], in entries of 8 bytes from the part, then
 ///   entries: the offset of the input pixel in the tile in bytes, and the weight
-/// Filters are dealt to the warps by their numbers of non-zeros, so that all have about as many.
+/// A filter is a list, 16 x filters in all, and filters are dealt to the warps by their numbers of non-zeros, so that
+/// all have about as many. In an equal form a warp is a list: the first entry of each of its filters, the second of
+/// each, and so on; filters with about as many non-zeros share a warp.
 class DirectWeights {
  public:
-  /// At least the bytes that pack() writes.
-  static std::size_t bytes(const DirectShape& shape, const DirectTiling& tiling, std::size_t nonzeros);
+  /// The entries of all parts, with those of weight 0.
+  static std::size_t entries(const DirectShape& shape, const DirectTiling& tiling, const CsrMatrix& weights);
+  /// At least the bytes that pack() writes for so many entries.
+  static std::size_t bytes(const DirectShape& shape, const DirectTiling& tiling, std::size_t entries);
   /// `bias`: null, or one for each filter.
   static void pack(const DirectShape& shape, const DirectTiling& tiling, const CsrMatrix& weights, const float* bias,
                    std::byte* to);

@@ -1,4 +1,6 @@
-// The kernel conv_direct: convolutions and linear nodes without their zeros.
+// The kernel conv_direct: convolutions and linear nodes without their zeros. Others offer it in other forms.
+
+#include "engines/cuda/conv_direct/weighted.hpp"
 
 #include <fmt/format.h>
 
@@ -6,7 +8,6 @@
 #include <cstring>
 #include <memory>
 
-#include "engines/cuda/conv_direct/direct.hpp"
 #include "engines/cuda/conv_direct/epilogue.hpp"
 #include "engines/cuda/conv_direct/kernels.hpp"
 #include "engines/cuda/runtime/device.hpp"
@@ -72,9 +73,10 @@ struct Fitted {
   std::size_t part_bytes;
 };
 
-std::optional<Fitted> fitted(const DirectShape& shape, const CsrMatrix& weights, std::size_t block_bytes) {
+std::optional<Fitted> fitted(const DirectShape& shape, const CsrMatrix& weights, std::size_t block_bytes,
+                             const DirectForm& form) {
   for (std::size_t bytes = block_bytes; bytes > block_bytes / 8; bytes -= block_bytes / 8) {
-    const std::optional<DirectTiling> tiling = direct_tiling(shape, weights.entries(), bytes);
+    const std::optional<DirectTiling> tiling = direct_tiling(shape, weights.entries(), bytes, form);
     if (!tiling) return std::nullopt;
     const std::size_t part = DirectWeights::largest_part(shape, *tiling, weights);
     if (direct_shared_bytes(*tiling, part) <= block_bytes) return Fitted{*tiling, part};
@@ -83,17 +85,23 @@ std::optional<Fitted> fitted(const DirectShape& shape, const CsrMatrix& weights,
 }
 
 Offers direct_offers(const Request& request, const DirectShape& shape, const CsrMatrix& weights,
-                     const std::vector<float>& bias) {
-  const std::optional<Fitted> fit = fitted(shape, weights, current_device_properties().sharedMemPerBlockOptin);
+                     const std::vector<float>& bias, const DirectForm& form = {},
+                     decltype(&convolve_directly) convolve = convolve_directly) {
+  const std::optional<Fitted> fit = fitted(shape, weights, current_device_properties().sharedMemPerBlockOptin, form);
   if (!fit) return {};
   const DirectTiling tiling = fit->tiling;
+  const std::size_t entries = DirectWeights::entries(shape, tiling, weights);
   const auto fused = fused_functions(request);
-  Offer offer = offer_of(request, fused, weights.entries(), shape);
-  offer.detail = fmt::format("tiles of {} x {} pixels, {} filters per warp, {} channels at a time", kTileRows,
+  Offer offer = offer_of(request, fused, entries, shape);
+  offer.detail = fmt::format("tiles of {} x {} pixels, {} filters per warp, {} channels at a time", form.images,
                              tiling.columns, tiling.filters, tiling.channels);
+  if (form.equal)
+    offer.detail += fmt::format(", {:.1f} % of the entries have weight 0",
+                                100 * static_cast<double>(entries - weights.entries()) /
+                                    static_cast<double>(std::max(entries, std::size_t{1})));
   offer.constants.push_back({.part = 0,
                              .form = fmt::format("conv_direct, {}", offer.detail),
-                             .bytes = DirectWeights::bytes(shape, tiling, weights.entries()),
+                             .bytes = DirectWeights::bytes(shape, tiling, entries),
                              .fill =
                                  [=, &weights, &bias](std::byte* to) {
                                    DirectWeights::pack(shape, tiling, weights, bias.empty() ? nullptr : bias.data(),
@@ -103,8 +111,7 @@ Offers direct_offers(const Request& request, const DirectShape& shape, const Csr
   offer.bind = [=, part = fit->part_bytes, own = request.own_inputs()] {
     return program::bound([=](const Operands& at) {
       const Functions functions = with_operands(fused.value_or(std::vector<Function>()), own, at);
-      convolve_directly(shape, tiling, at.constants[0], part, at.floats(0), functions, at.results(),
-                        cudaStreamPerThread);
+      convolve(shape, tiling, at.constants[0], part, at.floats(0), functions, at.results(), cudaStreamPerThread);
     });
   };
   return {std::move(offer)};
@@ -181,6 +188,13 @@ Offers convolution_offers(const Request& request, const Convolution& convolution
   if (convolution.groups == 1) offers = direct_offers(request, shape, weights, convolution.bias);
   if (offers.empty()) offers.push_back(tap_offer(request, shape, convolution));
   return offers;
+}
+
+Offers convolution_offers_in(const DirectForm& form, decltype(&convolve_directly) convolve, const Request& request,
+                             const Convolution& convolution) {
+  const CsrMatrix& weights = convolution.weights.csr();
+  if (!has_images(request, 0) || convolution.groups != 1 || weights.entries() > kMostNonzeros) return {};
+  return direct_offers(request, shape_of(request, convolution), weights, convolution.bias, form, convolve);
 }
 
 Offers linear_offers(const Request& request, const Linear& linear) {
