@@ -129,7 +129,7 @@ class Bench {
     timing.variant = variant;
     timing.load = machine_load();
     for (const ConvRival& rival : conv_rivals(one_.device)) {
-      if (rival.family == variant) continue;
+      if (rival.family == variant && rival.precision == Precision::fp32) continue;
       const program::Request request = request_in(rival.precision);
       const std::optional<Best> best = best_offer(kernels_of(rival).kernels, request);
       if (!best) continue;
@@ -153,8 +153,8 @@ class Bench {
     const program::Offer& offer = best.offer;
     const std::string detail = offer.detail + (trial.remark().empty() ? "" : "; " + trial.remark());
     return {best.kernel, detail, offer.seconds,
-            sampled_ratio(std::get<Convolution>(model_.nodes.front().operation), offer.output, request.inputs[0].shape,
-                          request.output_shape(), precision, !offer.skips_zeros, trial.output().data()),
+            sampled_ratio(std::get<Convolution>(model_.nodes.front().operation), offer, request.inputs[0].shape,
+                          request.output_shape(), precision, trial.output().data()),
             std::move(times)};
   }
 
@@ -212,6 +212,7 @@ const std::vector<ConvRival>& conv_rivals(Device device) {
   static const std::vector<ConvRival> on_cpu{{"fp32", "onednn", "oneDNN", Precision::fp32},
                                              {"bf16", "onednn", "oneDNN", Precision::bf16}};
   static const std::vector<ConvRival> on_gpu{{"direct", "conv_direct", "conv_direct", Precision::fp32, true},
+                                             {"direct16", "conv_direct", "conv_direct", Precision::fp16, true},
                                              {"lowered", "conv_lowered", "cuSPARSE", Precision::fp32},
                                              {"fp32", "conv_dense", "cuDNN", Precision::fp32},
                                              {"tf32", "conv_dense", "cuDNN", Precision::tf32},

@@ -29,7 +29,8 @@ struct ConvRival {
   Precision precision = Precision::fp32;
   bool ours = false;  ///< has lines of its own as well, without this rival
 };
-/// On the CPU oneDNN, on a GPU our conv_direct, cuSPARSE on the unfolded input, and cuDNN; in each of their precisions.
+/// On the CPU oneDNN, on a GPU our conv_direct, cuSPARSE on the unfolded input, and cuDNN; in each of their
+/// precisions.
 const std::vector<ConvRival>& conv_rivals(Device device);
 /// Why one is absent on this machine, in one line each.
 std::vector<std::string> absent_rivals(Device device);

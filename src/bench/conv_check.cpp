@@ -61,7 +61,7 @@ struct Sum {
   double magnitude = 0;  ///< of the terms
 };
 
-/// `dense`: see sampled_ratio().
+/// `dense`: of a kernel that multiplies zeros too.
 Sum output_sum(const Convolution& convolution, const ImageExtents& in, const Output& at, bool dense) {
   const CsrMatrix& weights = convolution.weights;
   const auto filter = static_cast<std::size_t>(at.filter);
@@ -125,20 +125,27 @@ void fill_images(std::byte* to, const Layout& layout, const Shape& shape) {
                   image_number(image, channel, row, column));
 }
 
-double sampled_ratio(const Convolution& convolution, const Layout& layout, const Shape& input, const Shape& shape,
-                     Precision precision, bool dense, const std::byte* output) {
+double sampled_ratio(const Convolution& convolution, const program::Offer& offer, const Shape& input,
+                     const Shape& shape, Precision precision, const std::byte* output) {
+  const Layout& layout = offer.output;
+  const bool dense = !offer.skips_zeros;
   const ImageExtents in = image_extents(input);
   const CsrMatrix& weights = convolution.weights;
   const Rounding weight = rounding_of(precision);
   const Rounding result = layout.type == ElementType::fp32 ? Rounding{} : weight;
+  const double in_fp16 = offer.terms_in_fp16 * rounding_of(Precision::fp16).relative;
   double largest = 0;
   for (const Output& at : sampled(image_extents(shape))) {
     const Sum sum = output_sum(convolution, in, at, dense);
     const auto filter = static_cast<std::size_t>(at.filter);
     const Offset terms = dense ? weights.cols : weights.offsets[filter + 1] - weights.offsets[filter];
     const double roundings = 2 * (static_cast<double>(terms) + 3) * 0x1p-24;
-    const double bound = (roundings / (1 - roundings) + weight.relative + 2 * result.relative) * sum.magnitude +
-                         weight.absolute * static_cast<double>(terms) + 2 * result.absolute + 0x1p-126;
+    const double relative =
+        roundings / (1 - roundings) + in_fp16 / (1 - in_fp16) + weight.relative + 2 * result.relative;
+    // Each product may add a number that rounds to 0, if it is added in fp16.
+    const double absolute = weight.absolute * (offer.terms_in_fp16 > 0 ? 2 : 1) * static_cast<double>(terms) +
+                            2 * result.absolute + 0x1p-126;
+    const double bound = relative * sum.magnitude + absolute;
     const double found =
         load(output, layout.type, program::place_of(layout.order, shape, at.image, at.filter, at.row, at.column));
     const double ratio = std::abs(found - sum.value) / bound;

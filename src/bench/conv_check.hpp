@@ -2,7 +2,7 @@
 
 #include <cstddef>
 
-#include "program/layout.hpp"
+#include "program/kernel.hpp"
 #include "spdnn/model.hpp"
 #include "spdnn/outcome.hpp"
 
@@ -13,15 +13,16 @@ namespace spdnn::bench {
 void fill_images(std::byte* to, const program::Layout& layout, const Shape& shape);
 
 /// The largest ratio of a deviation to its bound, over some outputs that are computed again in fp64, those of the
-/// corners among them. `output` has `shape`, in `layout`.
+/// corners among them. `output` has `shape`, in the offer's layout.
 ///
 /// The bound of an output with n weights and a bias b: each product and each addition of the kernel rounds once, or
 /// cuts off on tensor cores, so gamma(2 (n + 3)) (sum |w| |x| + |b|) in fp32 (see model/oracle/evaluate.hpp); u_w sum
 /// |w| |x| more for weights in a narrower type, whose unit roundoff is u_w (2^-10 of tf32, which may cut off), and
-/// twice that for results in one, before and after a bias is added. `dense`, of a kernel that multiplies zeros too: n
-/// counts all weights, and |x| is 1, the largest, since such a kernel may transform tiles of the image.
-double sampled_ratio(const Convolution& convolution, const program::Layout& layout, const Shape& input,
-                     const Shape& shape, Precision precision, bool dense, const std::byte* output);
+/// twice that for results in one, before and after a bias is added; and gamma(t) of fp16's unit roundoff more for t
+/// terms that the kernel adds in fp16. Of a kernel that multiplies zeros too, n counts all weights, and |x| is 1, the
+/// largest, since such a kernel may transform tiles of the image.
+double sampled_ratio(const Convolution& convolution, const program::Offer& offer, const Shape& input,
+                     const Shape& shape, Precision precision, const std::byte* output);
 
 inline constexpr int kSampledOutputs = 256;
 

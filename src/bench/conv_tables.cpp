@@ -81,12 +81,18 @@ Layers escoin() {
   return joined(joined(skimcaffe(), googlenet), resnet50_3x3());
 }
 
-/// Pietron & Zurek, arXiv 2011.06295: VGG-16, tables 10 to 12 (1x1 of DenseNet and ResNet), 13 and 14 (sequences).
-Layers pietron() {
-  Layers layers = joined(vgg16(), {square(64, 56, 256, 1), square(256, 56, 64, 1), square(992, 14, 128, 1),
-                                   square(1776, 7, 192, 1), square(1104, 14, 192, 1)});
+/// Of a network for texts: Pietron & Zurek's tables 13 and 14.
+Layers sequences() {
+  Layers layers;
   for (const Index kernel : {2U, 3U}) layers.push_back({64, 1, 300, 100, {.kernel = {1, kernel}}});
   return layers;
+}
+
+/// Pietron & Zurek, arXiv 2011.06295: VGG-16, tables 10 to 12 (1x1 of DenseNet and ResNet), sequences.
+Layers pietron() {
+  const Layers pointwise{square(64, 56, 256, 1), square(256, 56, 64, 1), square(992, 14, 128, 1),
+                         square(1776, 7, 192, 1), square(1104, 14, 192, 1)};
+  return joined(joined(vgg16(), pointwise), sequences());
 }
 
 /// Wang, arXiv 2008.11849: pointwise layers of MobileNetV1, 3x3 ones of ResNet-50.
@@ -96,9 +102,9 @@ struct NamedTable {
   std::string_view name;
   Layers (*layers)();
 };
-constexpr NamedTable kTables[] = {{"escoin", escoin},       {"pietron", pietron}, {"sparsert", sparsert},
-                                  {"skimcaffe", skimcaffe}, {"vgg16", vgg16},     {"resnet50", resnet50},
-                                  {"mobilenet", mobilenet}};
+constexpr NamedTable kTables[] = {{"escoin", escoin},       {"pietron", pietron},    {"sparsert", sparsert},
+                                  {"skimcaffe", skimcaffe}, {"vgg16", vgg16},        {"resnet50", resnet50},
+                                  {"mobilenet", mobilenet}, {"sequences", sequences}};
 
 }  // namespace
 

@@ -81,9 +81,9 @@ CommandForm bench_conv_form() {
       ("html", takes("FILE"), "write a page with all times, here (-: stdout)");
   return {.name = "bench conv",
           .summary =
-              "Times our kernels for convolutions and, in turns with them, oneDNN's, or on a GPU conv_direct, cuSPARSE's "
-              "and cuDNN's, on the layers of a table, with random weights of which shares are zeros. First and depthwise "
-              "layers stay dense. Some outputs of each are compared with sums in fp64.",
+              "Times our kernels for convolutions and, in turns with them, oneDNN's, or on a GPU conv_direct, "
+              "cuSPARSE's and cuDNN's, on the layers of a table, with random weights of which shares are zeros. First "
+              "and depthwise layers stay dense. Some outputs of each are compared with sums in fp64.",
           .usage = "spdnn bench conv --table NAME [OPTIONS]",
           .groups = {group},
           .examples =

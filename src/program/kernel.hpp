@@ -98,6 +98,7 @@ struct Offer {
   Layout output{};
   bool fused = false;        ///< does the nodes that are fused as well, all of them; otherwise they follow one by one
   bool skips_zeros = false;  ///< multiplies no weight that is zero
+  Index terms_in_fp16 = 0;   ///< products that are added in fp16 before their sum is added in fp32; 0: none are
   std::size_t scratch = 0;   ///< bytes
   bool scratch_on_device = false;
   std::vector<Constant> constants{};

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "blocks_of_images.hpp"
+#include "core/types/narrow_floats.hpp"
+#include "core/types/nearest_half.hpp"
 #include "engines/cuda/conv_direct/direct.cuh"
 #include "model/oracle/evaluate.hpp"
 #include "support/models.hpp"
@@ -17,7 +19,8 @@ struct Launch {
 
   template <class Config>
   void run() const {
-    emulation::launch(blocks, kDirectThreads, bytes, [&] { direct_kernel<Config, ThreadsReader>(args, {}); });
+    emulation::launch(blocks, kDirectThreads, bytes,
+                      [&] { direct_kernel<Config, ThreadsReader<Config::kForm.pixel_bytes()>>(args, {}); });
   }
   template <Index kColumns>
   void run_default() const {
@@ -29,6 +32,9 @@ struct Launch {
   }
   void run_as_tiled() const {
     const DirectForm& form = args.tiling.form;
+    if (form.half)
+      return args.shape.stride[1] == 1 ? run<DirectConfig<7, 1, 4, false, true>>()
+                                       : run<DirectConfig<7, 0, 4, false, true>>();
     if (form.equal) return form.images == 2 ? run_equal<2>() : form.images == 4 ? run_equal<4>() : run_equal<8>();
     switch (args.tiling.columns) {
       case 7:
@@ -43,12 +49,65 @@ struct Launch {
   }
 };
 
-/// The largest ratio to the oracle's bound; infinite if no tile fits into a block's shared memory.
-double ratio(const testing::ModelCase& one, std::size_t block_bytes, const DirectForm& form = {}) {
+/// The bytes of numbers as the kernel reads them, and the numbers of its results.
+std::vector<std::byte> stored(const std::vector<float>& numbers, const DirectForm& form) {
+  std::vector<std::byte> bytes(numbers.size() * form.pixel_bytes() / 32);
+  for (std::size_t i = 0; i < numbers.size(); ++i)
+    if (form.half)
+      reinterpret_cast<std::uint16_t*>(bytes.data())[i] = nearest_f16(numbers[i]);
+    else
+      reinterpret_cast<float*>(bytes.data())[i] = numbers[i];
+  return bytes;
+}
+std::vector<float> read(const std::vector<std::byte>& bytes, const DirectForm& form) {
+  std::vector<float> numbers(bytes.size() * 32 / form.pixel_bytes());
+  for (std::size_t i = 0; i < numbers.size(); ++i)
+    numbers[i] = form.half ? float_of_f16(reinterpret_cast<const std::uint16_t*>(bytes.data())[i])
+                           : reinterpret_cast<const float*>(bytes.data())[i];
+  return numbers;
+}
+
+/// The same case with a function applied to all numbers.
+template <class Function>
+testing::ModelCase with_numbers(testing::ModelCase one, Function function) {
+  auto& convolution = std::get<Convolution>(one.model.nodes[0].operation);
+  const auto apply_to = [&](auto& numbers) {
+    std::vector<float> changed(numbers.begin(), numbers.end());
+    std::transform(changed.begin(), changed.end(), changed.begin(), function);
+    return changed;
+  };
+  CsrMatrix weights = convolution.weights;
+  std::vector<float> values;
+  for (Offset i = 0; i < weights.entries(); ++i) values.push_back(function(weights.entry_value(i)));
+  convolution.weights = make_csr(weights.rows, weights.cols, {weights.offsets.begin(), weights.offsets.end()},
+                                 {weights.indices.begin(), weights.indices.end()}, values);
+  convolution.bias = apply_to(convolution.bias);
+  one.inputs[0].values = apply_to(one.inputs[0].values);
+  return one;
+}
+
+/// Of a form for halves, whose numbers are rounded first: kTermsInHalves products are added with fp16's roundoff, and
+/// the result is rounded to fp16. Otherwise the oracle's.
+Bounded expected_of(testing::ModelCase& one, const DirectForm& form) {
+  if (!form.half) return evaluate(one.model, one.inputs)[0];
+  constexpr double kUnit = 0x1p-11;
+  constexpr double kSmallest = 0x1p-24;
+  one = with_numbers(one, [](float number) { return float_of_f16(nearest_f16(number)); });
+  const testing::ModelCase absolute = with_numbers(one, [](float number) { return std::abs(number); });
+  const Bounded magnitudes = evaluate(absolute.model, absolute.inputs)[0];
+  Bounded expected = evaluate(one.model, one.inputs)[0];
+  const double terms = kTermsInHalves * kUnit;
+  for (std::size_t i = 0; i < expected.values.size(); ++i)
+    expected.bounds[i] += (terms / (1 - terms) + 2 * kUnit) * magnitudes.values[i] + 200 * kSmallest;
+  return expected;
+}
+
+/// The largest ratio to the bound; infinite if no tile fits into a block's shared memory.
+double ratio(testing::ModelCase one, std::size_t block_bytes, const DirectForm& form = {}) {
+  const Bounded expected = expected_of(one, form);
   const auto& convolution = std::get<Convolution>(one.model.nodes[0].operation);
-  const std::vector<Bounded> expected = evaluate(one.model, one.inputs);
   const ImageExtents in = image_extents(one.inputs[0].shape);
-  const ImageExtents out = image_extents(expected[0].shape);
+  const ImageExtents out = image_extents(expected.shape);
   const DirectShape shape = direct_shape({in, out, 1, convolution.window});
   const CsrMatrix& weights = convolution.weights;
   const std::optional<DirectTiling> tiling = direct_tiling(shape, weights.entries(), block_bytes, form);
@@ -59,13 +118,13 @@ double ratio(const testing::ModelCase& one, std::size_t block_bytes, const Direc
   DirectWeights::pack(shape, *tiling, weights, convolution.bias.empty() ? nullptr : convolution.bias.data(),
                       packed.data());
   const std::size_t part = DirectWeights::largest_part(shape, *tiling, weights);
-  const std::vector<float> x = blocked(one.inputs[0], in.images, in.channels * in.pixels());
-  std::vector<float> y(shape.blocks * shape.out_block * 32);
+  const std::vector<std::byte> x = stored(blocked(one.inputs[0], in.images, in.channels * in.pixels()), form);
+  std::vector<std::byte> y(shape.blocks * shape.out_block * form.pixel_bytes());
   const Launch launch{.args = direct_args(shape, *tiling, packed.data(), part, x.data(), {}, y.data()),
                       .blocks = static_cast<unsigned>(direct_blocks(shape, *tiling)),
                       .bytes = direct_shared_bytes(*tiling, part)};
   launch.run_as_tiled();
-  return largest_ratio(expected[0], in_rows(y, out.images, out.channels * out.pixels()));
+  return largest_ratio(expected, in_rows(read(y, form), out.images, out.channels * out.pixels()));
 }
 
 /// With room for all channels, and for few of them at a time.
@@ -84,6 +143,10 @@ void expect_within_the_bound(const DirectForm& form, std::size_t little_memory) 
 }
 
 TEST(EmulatedConvDirect, StaysWithinTheBound) { expect_within_the_bound({}, std::size_t{60} << 10U); }
+
+TEST(EmulatedConvDirect, StaysWithinTheBoundOfHalves) {
+  expect_within_the_bound({.half = true}, std::size_t{30} << 10U);
+}
 
 class EmulatedConvUniform : public ::testing::TestWithParam<Index> {};
 

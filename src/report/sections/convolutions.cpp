@@ -25,7 +25,9 @@ Cell conv_origin(const ConvLine& line, const Results& results) {
 
 Column table_column() { return {"table", "", false, "The layers of a paper or a network: spdnn bench conv --help"}; }
 Column variant_column() { return {"variant", "", false, "That offers our kernel"}; }
-Column peer_column() { return {"beside", "", false, "Another kernel, or a library's, and its precision; ours is fp32"}; }
+Column peer_column() {
+  return {"beside", "", false, "Another kernel, or a library's, and its precision; ours is fp32"};
+}
 
 Table conv_means_table(const std::vector<ConvLine>& lines, const Results& results) {
   Table table{"conv-means",
@@ -54,8 +56,8 @@ Cell break_even_cell(const ConvBreakEven& one) {
 
 Table conv_break_even_table(const std::vector<ConvLine>& lines, const Results& results) {
   Table table{"conv-break-even",
-              "Shares of zeros from which on a layer is as fast as the other kernel, interpolated between those that were "
-              "measured.",
+              "Shares of zeros from which on a layer is as fast as the other kernel, interpolated between those "
+              "that were measured.",
               {table_column(),
                {"layer"},
                {"batch", "", true},
@@ -74,8 +76,8 @@ Table conv_break_even_table(const std::vector<ConvLine>& lines, const Results& r
 
 Table conv_times_table(const Results& results) {
   Table table{"conv-times",
-              "Our kernel and another in turns, on random weights, each in its own layouts. Rows in which the other one is "
-              "faster are marked.",
+              "Our kernel and another in turns, on random weights, each in its own layouts. Rows in which the other "
+              "one is faster are marked.",
               {table_column(),
                {"layer", "", false, "Channels x height x width, kernel / stride -> filters"},
                {"zeros", "%", true},
@@ -146,11 +148,12 @@ Table conv_published_table(const Results& results) {
     if (!line.published) continue;
     Row row{{line.table, line.layer, percent(1 - line.kept), whole(line.batch), line.published->source,
              line.published->device}};
-    add_times(published, line.published->seconds, [](const auto& one) { return one.first; },
-              [](const auto& one) { return one.second; }, row);
+    add_times(
+        published, line.published->seconds, [](const auto& one) { return one.first; },
+        [](const auto& one) { return one.second; }, row);
     row.cells.insert(row.cells.end(), {line.kernel, milliseconds(line.median)});
-    add_times(peers, line.with, [](const auto& one) { return one.with; }, [](const auto& one) { return one.median; },
-              row);
+    add_times(
+        peers, line.with, [](const auto& one) { return one.with; }, [](const auto& one) { return one.median; }, row);
     row.cells.push_back(origin(place));
     table.rows.push_back(std::move(row));
   }

@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include "core/types/narrow_floats.hpp"
+#include "core/types/nearest_half.hpp"
 #include "core/types/plan.hpp"
 #include "spdnn/categories.hpp"
 #include "spdnn/images.hpp"
@@ -78,6 +80,23 @@ TEST(Passes, NamesRoundTrip) {
   EXPECT_FALSE(parse_passes("all").merge);
   EXPECT_THROW(parse_passes("twin"), std::runtime_error);
   EXPECT_THROW(parse_passes(""), std::runtime_error);
+}
+
+TEST(NarrowFloats, NearestHalf) {
+  constexpr std::uint16_t kInfinite = 0x7c00;
+  for (std::uint16_t bits = 0; bits < kInfinite; ++bits) {
+    const float value = float_of_f16(bits);
+    EXPECT_EQ(nearest_f16(value), bits);
+    EXPECT_EQ(nearest_f16(-value), bits | 0x8000U);
+    const auto next = static_cast<std::uint16_t>(bits + 1);
+    const float middle = (value + (next == kInfinite ? 65536 : float_of_f16(next))) / 2;
+    EXPECT_EQ(nearest_f16(std::nextafter(middle, 0.0F)), bits);
+    EXPECT_EQ(nearest_f16(middle), bits % 2 == 0 ? bits : next);
+    EXPECT_EQ(nearest_f16(std::nextafter(middle, 1e9F)), next);
+  }
+  EXPECT_EQ(nearest_f16(1e30F), kInfinite);
+  EXPECT_EQ(nearest_f16(-INFINITY), 0xfc00);
+  EXPECT_TRUE(std::isnan(float_of_f16(nearest_f16(NAN))));
 }
 
 }  // namespace

@@ -6,6 +6,8 @@
 #include <numeric>
 #include <vector>
 
+#include "core/types/nearest_half.hpp"
+
 namespace spdnn::cuda {
 
 namespace {
@@ -33,7 +35,8 @@ std::size_t tiles_of(const DirectShape& shape, const DirectTiling& tiling) {
 void choose_columns(const DirectShape& shape, DirectTiling& tiling) {
   double best = 0;
   for (const Index columns : {7U, 4U, 2U, 1U}) {
-    if (tiling.form.equal && columns != 7) break;  // as many instances of the kernel are enough for comparisons
+    // Forms that are only compared with others have no more instances of the kernel.
+    if ((tiling.form.equal || tiling.form.half) && columns != 7) break;
     const Index across = (shape.out[1] + columns - 1) / columns;
     const double cost = across * (columns + 1.0);  // an entry costs about as much as a pixel
     if (tiling.columns != 0 && cost >= best) continue;
@@ -64,6 +67,10 @@ std::vector<Index> dealt(const DirectShape& shape, const DirectTiling& tiling, c
 }
 
 constexpr std::uint64_t kOffsetOfEntry = 0xffffffff;
+
+std::uint32_t weight_bits(const DirectForm& form, float weight) {
+  return form.half ? nearest_f16(weight) * 0x10001U : std::bit_cast<std::uint32_t>(weight);
+}
 
 /// Appends the first entry of each filter, the second of each, and so on. Entries of weight 0 fill up shorter filters:
 /// they read a pixel that the filter reads anyway, so that numbers that are not finite reach no other filter.
@@ -99,14 +106,17 @@ void for_each_part(const DirectShape& shape, const DirectTiling& tiling, const C
         own.clear();
         const Index filter = filter_of(slot);
         Offset& at = next[slot];
-        for (; filter != kNoFilter && at < weights.offsets[filter + 1] && weights.indices[at] / taps < first + tiling.channels; ++at) {
+        for (; filter != kNoFilter && at < weights.offsets[filter + 1] &&
+               weights.indices[at] / taps < first + tiling.channels;
+             ++at) {
           const Index tap = weights.indices[at] % taps;
           const Index row = tap / shape.kernel[1] * shape.dilation[0];
           const Index column = tap % shape.kernel[1] * shape.dilation[1];
           const Index channel = weights.indices[at] / taps - first;
           const auto offset = static_cast<std::uint32_t>(
-              ((std::size_t{channel} * tiling.rows_read + row) * tiling.columns_read + column) * kPixelBytes);
-          own.push_back(std::uint64_t{std::bit_cast<std::uint32_t>(weights.entry_value(at))} << 32U | offset);
+              ((std::size_t{channel} * tiling.rows_read + row) * tiling.columns_read + column) *
+              tiling.form.pixel_bytes());
+          own.push_back(std::uint64_t{weight_bits(tiling.form, weights.entry_value(at))} << 32U | offset);
         }
         if (&own != &of_list.back()) continue;
         begins.push_back(next_begin());
@@ -178,6 +188,7 @@ std::optional<DirectTiling> direct_tiling(const DirectShape& shape, std::size_t 
   };
   tiling.rows_read = read(form.images, 0);
   tiling.columns_read = read(tiling.columns, 1);
+  if (form.half) tiling.columns_read |= 1U;  // so that the two rows that are read at the same time have other banks
   tiling.filter_blocks = (shape.filters + kDirectWarps * tiling.filters - 1) / (kDirectWarps * tiling.filters);
   if (static_cast<double>(tiles_of(shape, tiling)) * tiling.filter_blocks * shape.blocks > 0x7fffffff)
     return std::nullopt;
@@ -185,8 +196,9 @@ std::optional<DirectTiling> direct_tiling(const DirectShape& shape, std::size_t 
   constexpr double kUneven = 3;
   const double entries = kUneven * static_cast<double>(nonzeros) / std::max(Index{1}, tiling.filter_blocks) /
                          std::max(Index{1}, shape.channels);
-  const double bytes = static_cast<double>(tiling.rows_read) * tiling.columns_read * kPixelBytes +
-                       static_cast<double>(kEntryBytes) * entries;
+  const double bytes =
+      static_cast<double>(tiling.rows_read) * tiling.columns_read * static_cast<double>(form.pixel_bytes()) +
+      static_cast<double>(kEntryBytes) * entries;
   const double most = (static_cast<double>(block_bytes) / 2 - static_cast<double>(head_bytes(tiling))) / bytes;
   if (most < 1) return std::nullopt;
   tiling.channels = std::min({kMostChannels, shape.channels, static_cast<Index>(std::min(most, 1e6))});

@@ -37,7 +37,7 @@ void launch_config(const DirectArgs& args, std::size_t part_bytes, cudaStream_t 
   if (is_mapped(args.tiling))
     launch_kernel<Config, MappedReader>(args, part_bytes, mapped_source(args), stream);
   else
-    launch_kernel<Config, ThreadsReader>(args, part_bytes, {}, stream);
+    launch_kernel<Config, ThreadsReader<>>(args, part_bytes, {}, stream);
 }
 
 template <Index kColumns>
@@ -55,7 +55,7 @@ void launch(const DirectArgs& args, std::size_t part_bytes, cudaStream_t stream)
 }  // namespace
 
 void convolve_directly(const DirectShape& shape, const DirectTiling& tiling, const std::byte* weights,
-                       std::size_t part_bytes, const float* x, const Functions& functions, float* y,
+                       std::size_t part_bytes, const std::byte* x, const Functions& functions, std::byte* y,
                        cudaStream_t stream) {
   const DirectArgs args = direct_args(shape, tiling, weights, part_bytes, x, functions, y);
   switch (tiling.columns) {

@@ -10,6 +10,8 @@
 // Bound. Shared memory, of which a lane reads 16 bytes for four multiply-adds; where a filter has few weights in a
 // chunk and is alone, the latency of the first reads.
 
+#include <cuda_fp16.h>
+
 #include <bit>
 #include <type_traits>
 
@@ -20,8 +22,6 @@
 namespace spdnn::cuda {
 
 inline constexpr Index kDirectThreads = 32 * kDirectWarps;
-inline constexpr Index kUnitsOfPixel = 8;  ///< of 16 bytes
-
 struct DirectArgs {
   DirectShape shape;
   DirectTiling tiling;
@@ -30,13 +30,13 @@ struct DirectArgs {
   std::size_t filters_at;
   std::size_t bias_at;
   std::size_t stage_bytes;  ///< of a chunk's tile and entries
-  const float* x;
-  float* y;
+  const std::byte* x;
+  std::byte* y;
   Functions functions;
 };
 
 inline DirectArgs direct_args(const DirectShape& shape, const DirectTiling& tiling, const std::byte* weights,
-                              std::size_t part_bytes, const float* x, const Functions& functions, float* y) {
+                              std::size_t part_bytes, const std::byte* x, const Functions& functions, std::byte* y) {
   return {.shape = shape,
           .tiling = tiling,
           .across = (shape.out[1] + tiling.columns - 1) / tiling.columns,
@@ -71,9 +71,11 @@ struct DirectPart {
 
 /// Copies a chunk of the tile's input and its entries to shared memory; places outside the image become 0. A warp
 /// copies a row of a channel at a time.
-__device__ inline void read_chunk(const DirectArgs& args, const DirectPart& part, Index chunk, std::byte* to) {
+template <std::size_t kBytesOfPixel>
+__device__ void read_chunk(const DirectArgs& args, const DirectPart& part, Index chunk, std::byte* to) {
   const DirectShape& shape = args.shape;
   const DirectTiling& tiling = args.tiling;
+  constexpr Index kUnitsOfPixel = kBytesOfPixel / sizeof(float4);
   const Index lane = threadIdx.x % 32;
   const auto left = static_cast<int>(part.first[1] * shape.stride[1]) - static_cast<int>(shape.pad[1]);
   const auto width = static_cast<int>(tiling.columns_read);
@@ -89,11 +91,13 @@ __device__ inline void read_chunk(const DirectArgs& args, const DirectPart& part
     const Index y = part.first[0] * shape.stride[0] + row - shape.pad[0];  // beyond H where it is negative
     const bool row_exists = channel < shape.channels && y < shape.in[0];
     const std::size_t pixel = std::size_t{part.images} * shape.in_block + channel * shape.in_channel + y * shape.in_row;
-    const float* from = args.x + (static_cast<std::ptrdiff_t>(pixel) + left) * 32 + lane * 4;
+    const std::byte* from = args.x +
+                            (static_cast<std::ptrdiff_t>(pixel) + left) * static_cast<std::ptrdiff_t>(kBytesOfPixel) +
+                            lane * sizeof(float4);
     for (int i = static_cast<int>(lane), k = 0; i < width * static_cast<int>(kUnitsOfPixel); i += 32, ++k) {
       std::byte* own = place + k * 32 * sizeof(float4);
       if (row_exists && i >= from_lane && i < to_lane)
-        async_copy<16>(own, from + k * 128);
+        async_copy<16>(own, from + k * 32 * sizeof(float4));
       else
         *reinterpret_cast<float4*>(own) = make_float4(0.0F, 0.0F, 0.0F, 0.0F);
     }
@@ -109,6 +113,7 @@ __device__ inline void read_chunk(const DirectArgs& args, const DirectPart& part
 }
 
 /// Reads chunks, a tile's input and its entries, into one of two places in shared memory by all threads.
+template <std::size_t kBytesOfPixel = kPixelBytes>
 class ThreadsReader {
  public:
   struct Source {};
@@ -118,7 +123,7 @@ class ThreadsReader {
 
   /// Chunks are started in order, at most one before the last one is waited for.
   __device__ void start(Index chunk) {
-    read_chunk(args_, part_, chunk, memory_ + chunk % 2 * args_.stage_bytes);
+    read_chunk<kBytesOfPixel>(args_, part_, chunk, memory_ + chunk % 2 * args_.stage_bytes);
     started_ = chunk;
   }
   /// Until all threads' copies of a chunk are there.
@@ -148,13 +153,45 @@ __device__ inline void multiply_add(float4& sum, float weight, const float4& x) 
   sum.w = fmaf(weight, x.w, sum.w);
 }
 
-/// functions(sum + bias) of images at a place of the output.
-__device__ inline float2 finished(const float2& sum, float bias, const Functions& functions, std::size_t at) {
-  return make_float2(apply(functions, sum.x + bias, at), apply(functions, sum.y + bias, at + 1));
+/// Two halves of a word.
+__device__ inline const __half2& as_halves(const std::uint32_t& word) { return reinterpret_cast<const __half2&>(word); }
+/// Adds products of halves to sums of halves.
+__device__ inline void multiply_add(__half2 (&sums)[2], __half2 weight, const uint2& x) {
+  sums[0] = __hfma2(weight, as_halves(x.x), sums[0]);
+  sums[1] = __hfma2(weight, as_halves(x.y), sums[1]);
 }
-__device__ inline float4 finished(const float4& sum, float bias, const Functions& functions, std::size_t at) {
-  return make_float4(apply(functions, sum.x + bias, at), apply(functions, sum.y + bias, at + 1),
-                     apply(functions, sum.z + bias, at + 2), apply(functions, sum.w + bias, at + 3));
+__device__ inline void add_halves(float4& sum, const __half2 (&halves)[2]) {
+  const float2 low = __half22float2(halves[0]);
+  const float2 high = __half22float2(halves[1]);
+  sum = make_float4(sum.x + low.x, sum.y + low.y, sum.z + high.x, sum.w + high.y);
+}
+
+/// functions(sum + bias) of images at a place of the output; sum + bias in forms without functions.
+template <bool kFunctions>
+__device__ float finished(float sum, float bias, const Functions& functions, std::size_t at) {
+  return kFunctions ? apply(functions, sum + bias, at) : sum + bias;
+}
+template <bool kFunctions>
+__device__ float2 finished(const float2& sum, float bias, const Functions& functions, std::size_t at) {
+  return make_float2(finished<kFunctions>(sum.x, bias, functions, at),
+                     finished<kFunctions>(sum.y, bias, functions, at + 1));
+}
+template <bool kFunctions>
+__device__ float4 finished(const float4& sum, float bias, const Functions& functions, std::size_t at) {
+  return make_float4(
+      finished<kFunctions>(sum.x, bias, functions, at), finished<kFunctions>(sum.y, bias, functions, at + 1),
+      finished<kFunctions>(sum.z, bias, functions, at + 2), finished<kFunctions>(sum.w, bias, functions, at + 3));
+}
+
+/// Writes numbers of neighbouring images.
+template <bool kHalf, class Sum>
+__device__ void write_images(std::byte* y, std::size_t at, const Sum& sum) {
+  if constexpr (kHalf) {
+    alignas(uint2) const __half2 halves[] = {__floats2half2_rn(sum.x, sum.y), __floats2half2_rn(sum.z, sum.w)};
+    *reinterpret_cast<uint2*>(y + at * sizeof(__half)) = reinterpret_cast<const uint2&>(halves);
+  } else {
+    *reinterpret_cast<Sum*>(y + at * sizeof(float)) = sum;
+  }
 }
 
 /// The images of a lane, in pieces of at most four. Eight are two pieces, half a pixel apart: lanes of odd rows begin
@@ -165,9 +202,9 @@ struct LaneImages {
   static constexpr Index kOfPiece = sizeof(Piece) / sizeof(float);
   static constexpr Index kPieces = kImages / kOfPiece;
   static constexpr Index kLanes = 32 / kImages;  ///< of a pixel
-  Index row;        ///< of the tile
-  Index first;      ///< image
-  int other_piece;  ///< images from the first piece on, if there are two
+  Index row;                                     ///< of the tile
+  Index first;                                   ///< image
+  int other_piece;                               ///< images from the first piece on, if there are two
 
   __device__ explicit LaneImages(Index lane)
       : row(lane / kLanes),
@@ -177,9 +214,10 @@ struct LaneImages {
 };
 
 /// What the kernel knows of its tiling when it is compiled.
-template <Index kColumnsOfTile, Index kStrideOfColumns, Index kImagesOfLane = 4, bool kEqualFilters = false>
+template <Index kColumnsOfTile, Index kStrideOfColumns, Index kImagesOfLane = 4, bool kEqualFilters = false,
+          bool kHalf = false>
 struct DirectConfig {
-  static constexpr DirectForm kForm{kImagesOfLane, kEqualFilters};
+  static constexpr DirectForm kForm{kImagesOfLane, kEqualFilters, kHalf};
   static constexpr Index kColumns = kColumnsOfTile;
   static constexpr Index kFilters = filters_of_warp(kColumns, kForm);
   static constexpr Index kStride = kStrideOfColumns;  ///< 0: not known
@@ -224,6 +262,38 @@ __device__ void each_filter_alone(std::uint32_t entries, Index warp, Add add) {
   }
 }
 
+/// Likewise one filter after another, with products of halves, some of which are added before they are added to the
+/// sums. `own`, `column_step`: as of add_products().
+template <class Config>
+__device__ void each_filter_of_halves(std::uint32_t entries, Index warp, std::uint32_t own, std::uint32_t column_step,
+                                      float4 (&sums)[Config::kFilters][Config::kColumns][1]) {
+#pragma unroll
+  for (Index f = 0; f < Config::kFilters; ++f) {
+    const std::uint32_t list = entries + (warp * Config::kFilters + f) * sizeof(Index);
+    std::uint32_t at = entries + load_shared<std::uint32_t>(list) * sizeof(uint2);
+    const std::uint32_t end = entries + load_shared<std::uint32_t>(list + sizeof(Index)) * sizeof(uint2);
+    uint2 next = load_shared<uint2>(at);
+#pragma unroll 1
+    while (at < end) {
+      __half2 halves[Config::kColumns][2] = {};
+      const std::uint32_t stop = min(end, at + kTermsInHalves * static_cast<std::uint32_t>(sizeof(uint2)));
+#pragma unroll 1
+      while (at < stop) {
+        const uint2 entry = next;
+        at += sizeof(uint2);
+        next = load_shared<uint2>(at);
+        uint2 x[Config::kColumns];
+#pragma unroll
+        for (Index q = 0; q < Config::kColumns; ++q) x[q] = load_shared<uint2>(own + entry.x + q * column_step);
+#pragma unroll
+        for (Index q = 0; q < Config::kColumns; ++q) multiply_add(halves[q], as_halves(entry.y), x[q]);
+      }
+#pragma unroll
+      for (Index q = 0; q < Config::kColumns; ++q) add_halves(sums[f][q][0], halves[q]);
+    }
+  }
+}
+
 /// Likewise, where all filters have equally many entries, in turns.
 template <class Config, class Add>
 __device__ void all_filters_at_once(std::uint32_t entries, Index warp, Add add) {
@@ -252,6 +322,8 @@ template <class Config, class Reader>
 __global__ void __launch_bounds__(kDirectThreads, 1)
     direct_kernel(const __grid_constant__ DirectArgs args, const __grid_constant__ typename Reader::Source source) {
   using Images = LaneImages<Config::kForm.images>;
+  static_assert(!Config::kForm.half || (Config::kForm.images == 4 && !Config::kForm.equal));
+  constexpr Index kNumberBytes = Config::kForm.pixel_bytes() / 32;
   const DirectShape& shape = args.shape;
   const DirectTiling& tiling = args.tiling;
   std::byte* const memory = aligned_to_pixel(dynamic_shared<std::byte>());
@@ -269,12 +341,14 @@ __global__ void __launch_bounds__(kDirectThreads, 1)
     const std::uint32_t stage = shared_address(memory + chunk % 2 * args.stage_bytes);
     const auto entries = static_cast<std::uint32_t>(stage + tiling.tile_bytes());
     const std::uint32_t own =
-        stage + (images.row * shape.stride[0] * tiling.columns_read * 32 + images.first) * sizeof(float);
+        stage + (images.row * shape.stride[0] * tiling.columns_read * 32 + images.first) * kNumberBytes;
+    const std::uint32_t column_step = stride * 32 * kNumberBytes;
     const auto add = [&](Index filter, const uint2& entry) {
-      add_products<Config>(entry, own, stride * static_cast<Index>(kPixelBytes),
-                            images.other_piece * static_cast<int>(sizeof(float)), sums[filter]);
+      add_products<Config>(entry, own, column_step, images.other_piece * static_cast<int>(kNumberBytes), sums[filter]);
     };
-    if constexpr (Config::kForm.equal)
+    if constexpr (Config::kForm.half)
+      each_filter_of_halves<Config>(entries, warp, own, column_step, sums);
+    else if constexpr (Config::kForm.equal)
       all_filters_at_once<Config>(entries, warp, add);
     else
       each_filter_alone<Config>(entries, warp, add);
@@ -299,7 +373,8 @@ __global__ void __launch_bounds__(kDirectThreads, 1)
 #pragma unroll
       for (Index piece = 0; piece < Images::kPieces; ++piece) {
         const std::size_t at = place + q * 32 + images.image(piece);
-        *reinterpret_cast<typename Images::Piece*>(args.y + at) = finished(sums[f][q][piece], b, args.functions, at);
+        write_images<Config::kForm.half>(
+            args.y, at, finished<Config::kForm.has_functions()>(sums[f][q][piece], b, args.functions, at));
       }
     }
   }

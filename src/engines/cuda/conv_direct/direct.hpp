@@ -18,7 +18,7 @@ namespace spdnn::cuda {
 
 inline constexpr Index kDirectWarps = 16;  ///< of a block
 inline constexpr Index kNoFilter = 0xffffffff;
-inline constexpr std::size_t kPixelBytes = 128;  ///< of 32 images
+inline constexpr std::size_t kPixelBytes = 128;  ///< of 32 images in fp32
 
 /// A convolution without groups as the kernel sees it. A pixel is one of a channel, of 32 images: 32 floats. Steps are
 /// in pixels. By axis: 0 is H, 1 is W.
@@ -39,10 +39,18 @@ struct DirectShape {
 /// Of tensors in images32; with groups, as convolve_by_taps() takes it.
 DirectShape direct_shape(const ConvolutionShape& convolution);
 
-/// How an instance of the kernel is made: the default is that of conv_direct, the others are those of conv_uniform.
+/// Products that are added in fp16 before their sum is added in fp32, in a form for halves.
+inline constexpr Index kTermsInHalves = 16;
+
+/// How an instance of the kernel is made: the default is that of conv_direct, equal ones are those of conv_uniform.
 struct DirectForm {
   Index images = 4;    ///< of a lane: 2, 4 or 8. A tile has as many rows of output pixels, as a warp has all images
   bool equal = false;  ///< the filters of a warp have equally many entries in a chunk: weights of 0 fill them up
+  bool half = false;   ///< input, weights and output are fp16; with four images of a lane
+
+  /// Forms that are only compared with others fuse none: the code of functions is most of an instance.
+  SPDNN_HOST_DEVICE constexpr bool has_functions() const { return !equal && !half; }
+  SPDNN_HOST_DEVICE constexpr std::size_t pixel_bytes() const { return half ? kPixelBytes / 2 : kPixelBytes; }
 };
 
 /// The filters of a warp whose sums fit into registers, for tiles of 7, 4, 2 or 1 columns.
@@ -64,7 +72,7 @@ struct DirectTiling {
   Index columns_read = 0;
 
   SPDNN_HOST_DEVICE std::size_t tile_bytes() const {
-    return std::size_t{channels} * rows_read * columns_read * kPixelBytes;
+    return std::size_t{channels} * rows_read * columns_read * form.pixel_bytes();
   }
 };
 
@@ -79,7 +87,7 @@ std::size_t direct_blocks(const DirectShape& shape, const DirectTiling& tiling);
 ///   Index filters[filter_blocks x 16 x filters]  whose outputs each warp computes; kNoFilter: none
 ///   float bias[shape.filters]
 ///   parts, each aligned to 16 bytes: Index begins[lists + 1], in entries of 8 bytes from the part, then
-///   entries: the offset of the input pixel in the tile in bytes, and the weight
+///   entries: the offset of the input pixel in the tile in bytes, and the weight, twice if it is a half
 /// A filter is a list, 16 x filters in all, and filters are dealt to the warps by their numbers of non-zeros, so that
 /// all have about as many. In an equal form a warp is a list: the first entry of each of its filters, the second of
 /// each, and so on; filters with about as many non-zeros share a warp.
@@ -107,8 +115,12 @@ std::size_t direct_shared_bytes(const DirectTiling& tiling, std::size_t part_byt
 
 /// y = functions(convolution of x). `part_bytes`: largest_part().
 void convolve_directly(const DirectShape& shape, const DirectTiling& tiling, const std::byte* weights,
-                       std::size_t part_bytes, const float* x, const Functions& functions, float* y,
+                       std::size_t part_bytes, const std::byte* x, const Functions& functions, std::byte* y,
                        CUstream_st* stream);
+/// Likewise with a tiling of a form for halves. DeviceError if the copy engine cannot read the input.
+void convolve_halves(const DirectShape& shape, const DirectTiling& tiling, const std::byte* weights,
+                     std::size_t part_bytes, const std::byte* x, const Functions& functions, std::byte* y,
+                     CUstream_st* stream);
 
 /// A non-zero weight of a grouped convolution: the input pixel of output pixel (p, q) is (p stride + row, q stride +
 /// column) of a channel.

@@ -50,7 +50,10 @@ Extent elements_of_image(const Shape& shape) {
 
 }  // namespace cuda
 
-program::FamilyKernels kernels_conv_direct(Precision /*precision*/) {
+/// In fp16 convolutions alone, for images32 of fp16.
+program::FamilyKernels kernels_conv_direct(Precision precision) {
+  static const program::OperationKernel half("conv_direct", cuda::half_offers);
+  if (precision == Precision::fp16) return {.kernels = {&half}, .target = cuda::target_of};
   static const program::OperationKernel kernels[] = {
       {"conv_direct", cuda::convolution_offers}, {"conv_direct", cuda::linear_offers},
       {"images32", cuda::activation_offers},     {"images32", cuda::elementwise_offers},

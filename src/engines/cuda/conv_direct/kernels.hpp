@@ -16,6 +16,7 @@ const program::Kernel& changes_kernel();
 // The offers for nodes of an operation, by file.
 using Offers = std::vector<program::Offer>;
 Offers convolution_offers(const program::Request& request, const Convolution& convolution);  // weighted.cpp
+Offers half_offers(const program::Request& request, const Convolution& convolution);         ///< in fp16
 Offers linear_offers(const program::Request& request, const Linear& linear);
 Offers activation_offers(const program::Request& request, const Activation& activation);  // functions.cpp
 Offers elementwise_offers(const program::Request& request, const Elementwise& elementwise);

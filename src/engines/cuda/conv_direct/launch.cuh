@@ -26,13 +26,14 @@ void launch_kernel(const DirectArgs& args, std::size_t part_bytes, const typenam
   const auto kernel = direct_kernel<Config, Reader>;
   check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)));
   kernel<<<static_cast<unsigned>(direct_blocks(args.shape, args.tiling)), kDirectThreads, bytes, stream>>>(args,
-                                                                                                         source);
+                                                                                                           source);
   check_launch();
 }
 
 inline MappedReader::Source mapped_source(const DirectArgs& args) {
   const DirectTiling& tiling = args.tiling;
-  return {input_map(args.shape, tiling.channels, {tiling.rows_read, tiling.columns_read}, {1, 1}, args.x)};
+  return {input_map(args.shape, tiling.channels, {tiling.rows_read, tiling.columns_read}, {1, 1}, args.x,
+                    tiling.form.pixel_bytes())};
 }
 
 }  // namespace spdnn::cuda

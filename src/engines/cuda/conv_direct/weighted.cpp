@@ -5,13 +5,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <memory>
 
+#include "core/types/narrow_floats.hpp"
+#include "core/types/nearest_half.hpp"
 #include "engines/cuda/conv_direct/epilogue.hpp"
 #include "engines/cuda/conv_direct/kernels.hpp"
 #include "engines/cuda/runtime/device.hpp"
 #include "model/operations/geometry.hpp"
+#include "program/operation_kernel.hpp"
 
 namespace spdnn::cuda {
 
@@ -54,6 +58,8 @@ DirectShape shape_of(const Request& request, const Linear& linear) {
           .out_row = outputs};
 }
 
+constexpr program::Layout kHalfImages32{program::Order::images32, program::ElementType::fp16, program::Place::device};
+
 /// An offer without constants and kernel, if the device has the fused functions.
 Offer offer_of(const Request& request, const std::optional<std::vector<Function>>& fused, Offset nonzeros,
                const DirectShape& shape) {
@@ -91,10 +97,17 @@ Offers direct_offers(const Request& request, const DirectShape& shape, const Csr
   if (!fit) return {};
   const DirectTiling tiling = fit->tiling;
   const std::size_t entries = DirectWeights::entries(shape, tiling, weights);
-  const auto fused = fused_functions(request);
+  const bool fuses = form.has_functions() || request.step.fused.empty();
+  const auto fused = fuses ? fused_functions(request) : std::nullopt;
   Offer offer = offer_of(request, fused, entries, shape);
   offer.detail = fmt::format("tiles of {} x {} pixels, {} filters per warp, {} channels at a time", form.images,
                              tiling.columns, tiling.filters, tiling.channels);
+  if (form.half) {
+    offer.inputs = {kHalfImages32};
+    offer.output = kHalfImages32;
+    offer.terms_in_fp16 = kTermsInHalves;
+    offer.detail += fmt::format(", {} products are added in fp16 before their sum is added in fp32", kTermsInHalves);
+  }
   if (form.equal)
     offer.detail += fmt::format(", {:.1f} % of the entries have weight 0",
                                 100 * static_cast<double>(entries - weights.entries()) /
@@ -111,7 +124,7 @@ Offers direct_offers(const Request& request, const DirectShape& shape, const Csr
   offer.bind = [=, part = fit->part_bytes, own = request.own_inputs()] {
     return program::bound([=](const Operands& at) {
       const Functions functions = with_operands(fused.value_or(std::vector<Function>()), own, at);
-      convolve(shape, tiling, at.constants[0], part, at.floats(0), functions, at.results(), cudaStreamPerThread);
+      convolve(shape, tiling, at.constants[0], part, at.inputs[0], functions, at.output, cudaStreamPerThread);
     });
   };
   return {std::move(offer)};
@@ -195,6 +208,14 @@ Offers convolution_offers_in(const DirectForm& form, decltype(&convolve_directly
   const CsrMatrix& weights = convolution.weights.csr();
   if (!has_images(request, 0) || convolution.groups != 1 || weights.entries() > kMostNonzeros) return {};
   return direct_offers(request, shape_of(request, convolution), weights, convolution.bias, form, convolve);
+}
+
+Offers half_offers(const Request& request, const Convolution& convolution) {
+  const auto too_large = [&](float weight) { return !std::isfinite(float_of_f16(nearest_f16(weight))); };
+  const CsrMatrix& weights = convolution.weights.csr();
+  for (Offset i = 0; i < weights.entries(); ++i)
+    if (too_large(weights.entry_value(i))) return program::only({.why_not = "a weight is beyond fp16"});
+  return convolution_offers_in({.half = true}, convolve_halves, request, convolution);
 }
 
 Offers linear_offers(const Request& request, const Linear& linear) {

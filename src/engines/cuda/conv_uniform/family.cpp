@@ -42,7 +42,6 @@ double measured_seconds(const program::Request& request, const program::Offer& o
 
 std::vector<program::Offer> uniform_offers(const program::Request& request, const Convolution& convolution) try {
   if (convolution.groups != 1) return program::only({.why_not = "conv_uniform has no groups"});
-  if (!request.step.fused.empty()) return program::only({.why_not = "conv_uniform is measured alone"});
   std::vector<program::Offer> offers;
   std::vector<std::string> times;
   for (const Index images : kSubBatches)

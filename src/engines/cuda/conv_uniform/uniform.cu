@@ -1,6 +1,5 @@
-#include "engines/cuda/conv_uniform/uniform.hpp"
-
 #include "engines/cuda/conv_direct/launch.cuh"
+#include "engines/cuda/conv_uniform/uniform.hpp"
 #include "spdnn/error.hpp"
 
 namespace spdnn::cuda {
@@ -20,7 +19,7 @@ void launch(const DirectArgs& args, std::size_t part_bytes, cudaStream_t stream)
 }  // namespace
 
 void convolve_uniformly(const DirectShape& shape, const DirectTiling& tiling, const std::byte* weights,
-                        std::size_t part_bytes, const float* x, const Functions& functions, float* y,
+                        std::size_t part_bytes, const std::byte* x, const Functions& functions, std::byte* y,
                         cudaStream_t stream) {
   const DirectArgs args = direct_args(shape, tiling, weights, part_bytes, x, functions, y);
   switch (tiling.form.images) {

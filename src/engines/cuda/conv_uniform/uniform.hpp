@@ -9,7 +9,7 @@ inline constexpr Index kSubBatches[] = {2, 4, 8};
 
 /// As convolve_directly(), with a tiling of an equal form.
 void convolve_uniformly(const DirectShape& shape, const DirectTiling& tiling, const std::byte* weights,
-                        std::size_t part_bytes, const float* x, const Functions& functions, float* y,
+                        std::size_t part_bytes, const std::byte* x, const Functions& functions, std::byte* y,
                         CUstream_st* stream);
 
 }  // namespace spdnn::cuda
