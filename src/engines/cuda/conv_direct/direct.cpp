@@ -106,9 +106,8 @@ void for_each_part(const DirectShape& shape, const DirectTiling& tiling, const C
         own.clear();
         const Index filter = filter_of(slot);
         Offset& at = next[slot];
-        for (; filter != kNoFilter && at < weights.offsets[filter + 1] &&
-               weights.indices[at] / taps < first + tiling.channels;
-             ++at) {
+        const Offset end = filter == kNoFilter ? 0 : weights.offsets[filter + 1];
+        for (; at < end && weights.indices[at] / taps < first + tiling.channels; ++at) {
           const Index tap = weights.indices[at] % taps;
           const Index row = tap / shape.kernel[1] * shape.dilation[0];
           const Index column = tap % shape.kernel[1] * shape.dilation[1];
