@@ -121,3 +121,22 @@ print(model.infer(numpy.load("../images.npy"), variant="conv_dense", verify="all
   run venv/bin/python -c 'import spdnn'
   [[ "$output" == *"No module named 'spdnn'"* ]]
 }
+
+@test "python: pruning in PyTorch, and its example with few images" {
+  [ -e /usr/lib/python3/dist-packages/torch ] || skip "needs Debian's python3-torch, which nothing installs"
+  passes prune_test.py
+  "$PYTHON" - <<'END'
+import gzip, numpy
+random = numpy.random.default_rng(1)
+for name, count in (("train", 256), ("t10k", 100)):
+    gzip.open(f"{name}-images-idx3-ubyte.gz", "wb").write(numpy.array([2051, count, 28, 28], ">u4").tobytes() + random.bytes(count * 784))
+    gzip.open(f"{name}-labels-idx1-ubyte.gz", "wb").write(
+        numpy.array([2049, count], ">u4").tobytes() + random.integers(0, 10, count, numpy.uint8).tobytes())
+END
+  run "$PYTHON" "$repository/docs/example_prune.py" . out --images 256 --dense-images 128 --threads 1
+  echo "$output"
+  [ "$status" -eq 0 ]
+  [[ "$output" == *"95.00 % zeros" ]]
+  "$SPDNN" inspect out/pruned.onnx >/dev/null
+  "$SPDNN" inspect out/pruned/model.safetensors >/dev/null
+}
