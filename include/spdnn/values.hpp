@@ -16,16 +16,16 @@ enum class DataType : std::uint8_t { f32, f16, bf16, i8, u8 };
 /// As messages show it: `f16`.
 std::string_view name_of(DataType type);
 std::size_t bytes_of(DataType type);
-/// Whether the type has scales and zero points.
+/// Whether the type is one of whole numbers, which have zero points.
 bool is_whole(DataType type);
 
 /// Numbers of a type, stored one by one or as a palette: a codebook of at most 65536 numbers, and a code for each
 /// value. Which value belongs to which row of a matrix is up to TypedMatrix. The k-th value, of row r, is by definition
 ///
-///     stored(k)                                           f32, f16, bf16: exact
-///     fp32(scale(r) * (stored(k) - zero_point(r)))        i8, u8: the product rounded once, to nearest, ties to even
+///     fp32(scale(r) * stored(k))                          f32, f16, bf16
+///     fp32(scale(r) * (stored(k) - zero_point(r)))        i8, u8
 ///
-/// so that each value is one fp32 number, the same for every engine and for the fp64 reference.
+/// rounded once, to nearest, ties to even: one fp32 number, the same for every engine and for the fp64 reference.
 struct Values {
   DataType type = DataType::f32;
   std::size_t count = 0;  ///< of values
@@ -35,8 +35,8 @@ struct Values {
   int code_bits = 0;
   /// Code k has bits k x code_bits and up, counted from the lowest bit of the first byte. Bits after the last are zero.
   Array<std::byte> codes;
-  std::vector<float> scales;              ///< of i8 and u8: one, or one for each row; empty: 1
-  std::vector<std::int32_t> zero_points;  ///< likewise, numbers of the type; empty: 0
+  std::vector<float> scales;              ///< one, or one for each row; empty: 1
+  std::vector<std::int32_t> zero_points;  ///< of i8 and u8, likewise, numbers of the type; empty: 0
 
   /// The index of the k-th value's number in `bytes`.
   std::size_t code(std::size_t k) const;

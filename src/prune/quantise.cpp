@@ -6,12 +6,12 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
-#include <set>
 #include <stdexcept>
 #include <vector>
 
 #include "model/graph/node_text.hpp"
 #include "model/rewrites/channels.hpp"
+#include "prune/codebook.hpp"
 #include "spdnn/error.hpp"
 
 namespace spdnn {
@@ -20,7 +20,6 @@ namespace {
 
 constexpr float kLargestHalf = 65504;
 constexpr float kLargestWhole = 127;
-constexpr int kMostRounds = 100;
 
 float nearest_half(float value) {
   if (std::abs(value) < 0x1p-14F) return std::nearbyint(value * 0x1p24F) * 0x1p-24F;  // subnormal in binary16
@@ -35,10 +34,11 @@ CsrMatrix with_values(const CsrMatrix& matrix, std::vector<float> values) {
   return {matrix.rows, matrix.cols, matrix.offsets, matrix.indices, std::move(values)};
 }
 
-/// The pattern that takes fewer bytes in a packed file with `value_bits` for each value.
+/// The pattern that takes fewer bytes in a packed file with `value_bits` for each value, and one byte at most for the
+/// gap before most entries.
 Pattern smaller_pattern(const CsrMatrix& matrix, int value_bits) {
-  const std::size_t index_bits = matrix.cols <= 65536 ? 16 : 32;
-  const std::size_t sparse = matrix.entries() * (index_bits + value_bits) + 64 * std::size_t{matrix.rows};
+  constexpr std::size_t kGapBits = 8;
+  const std::size_t sparse = matrix.entries() * (kGapBits + value_bits) + kGapBits * std::size_t{matrix.rows};
   return std::size_t{matrix.rows} * matrix.cols * value_bits <= sparse ? Pattern::dense : Pattern::csr;
 }
 
@@ -48,68 +48,67 @@ TypedMatrix as_halves(const CsrMatrix& weights) {
   return typed_matrix(with_values(weights, std::move(values)), smaller_pattern(weights, 16), DataType::f16);
 }
 
-/// The whole numbers as a matrix, which scales then multiply.
-TypedMatrix as_whole_numbers(const CsrMatrix& weights) {
-  std::vector<float> values(weights.entries());
+/// The largest |w| of each row / `divisor`, or 1 where that is zero.
+std::vector<float> row_scales(const CsrMatrix& weights, float divisor) {
   std::vector<float> scales(weights.rows, 1.0F);
   for (Index row = 0; row < weights.rows; ++row) {
     float largest = 0;
     const Offset end = weights.offsets[std::size_t{row} + 1];
     for (Offset k = weights.offsets[row]; k < end; ++k) largest = std::max(largest, std::abs(weights.entry_value(k)));
-    if (const float scale = largest / kLargestWhole; scale > 0) scales[row] = scale;
-    for (Offset k = weights.offsets[row]; k < end; ++k)
-      values[k] = std::clamp(std::nearbyint(weights.entry_value(k) / scales[row]), -kLargestWhole, kLargestWhole);
+    if (const float scale = largest / divisor; scale > 0) scales[row] = scale;
   }
+  return scales;
+}
+
+/// The whole numbers as a matrix, which scales then multiply.
+TypedMatrix as_whole_numbers(const CsrMatrix& weights) {
+  std::vector<float> values(weights.entries());
+  std::vector<float> scales = row_scales(weights, kLargestWhole);
+  for (Index row = 0; row < weights.rows; ++row)
+    for (Offset k = weights.offsets[row]; k < weights.offsets[std::size_t{row} + 1]; ++k)
+      values[k] = std::clamp(std::nearbyint(weights.entry_value(k) / scales[row]), -kLargestWhole, kLargestWhole);
   TypedMatrix matrix = typed_matrix(with_values(weights, std::move(values)), smaller_pattern(weights, 8), DataType::i8);
   matrix.values.scales = std::move(scales);
   return matrix;
 }
 
-std::size_t nearest_of(const std::vector<float>& codebook, float value) {
-  const std::size_t above = std::lower_bound(codebook.begin(), codebook.end(), value) - codebook.begin();
-  if (above == 0) return 0;
-  if (above == codebook.size()) return above - 1;
-  return value - codebook[above - 1] <= codebook[above] - value ? above - 1 : above;
+/// The row of each entry.
+std::vector<Index> entry_rows(const CsrMatrix& matrix) {
+  std::vector<Index> rows(matrix.entries());
+  for (Index row = 0; row < matrix.rows; ++row)
+    std::fill(rows.begin() + static_cast<std::ptrdiff_t>(matrix.offsets[row]),
+              rows.begin() + static_cast<std::ptrdiff_t>(matrix.offsets[std::size_t{row} + 1]), row);
+  return rows;
 }
 
-/// Ascending.
-std::vector<float> codebook_of(const std::vector<float>& values, std::size_t size) {
-  const std::set<float> different(values.begin(), values.end());
-  if (different.size() <= size) return {different.begin(), different.end()};
-  const float least = *different.begin();
-  const float step = (*different.rbegin() - least) / static_cast<float>(size - 1);
-  std::vector<float> codebook(size);
-  for (std::size_t i = 0; i < size; ++i) codebook[i] = least + step * static_cast<float>(i);
-  for (int round = 0; round < kMostRounds; ++round) {
-    std::vector<double> sums(size);
-    std::vector<std::size_t> counts(size);
-    for (const float value : values) {
-      const std::size_t code = nearest_of(codebook, value);
-      sums[code] += value;
-      ++counts[code];
-    }
-    std::vector<float> next = codebook;
-    for (std::size_t i = 0; i < size; ++i)
-      if (counts[i] > 0) next[i] = static_cast<float>(sums[i] / static_cast<double>(counts[i]));
-    std::sort(next.begin(), next.end());
-    if (next == codebook) break;
-    codebook = std::move(next);
-  }
-  return codebook;
+std::size_t count_different(std::vector<float> values) {
+  std::sort(values.begin(), values.end());
+  return std::unique(values.begin(), values.end()) - values.begin();
 }
 
-/// A dense palette has zeros too, if the matrix has any.
+/// With few different weights the codebook has all of them. Otherwise it stands for the weights divided by the largest
+/// of their row. A dense palette has zero too, if the matrix has any.
 TypedMatrix as_codes(const CsrMatrix& weights, int bits) {
   const Pattern pattern = smaller_pattern(weights, bits);
   const bool has_zeros = weights.entries() < Offset{weights.rows} * weights.cols;
   const std::size_t size = (std::size_t{1} << bits) - (pattern == Pattern::dense && has_zeros ? 1 : 0);
   std::vector<float> values(weights.entries());
   for (Offset k = 0; k < weights.entries(); ++k) values[k] = weights.entry_value(k);
-  if (!values.empty()) {
-    const std::vector<float> codebook = codebook_of(values, size);
+  std::vector<float> scales;
+  if (count_different(values) > size) {
+    scales = row_scales(weights, 1);
+    const std::vector<Index> rows = entry_rows(weights);
+    std::vector<Sample> samples(values.size());
+    for (std::size_t k = 0; k < values.size(); ++k) {
+      values[k] /= scales[rows[k]];
+      samples[k] = {values[k], double{scales[rows[k]]} * scales[rows[k]]};
+    }
+    const std::vector<float> codebook = codebook_of(std::move(samples), size);
     for (float& value : values) value = codebook[nearest_of(codebook, value)];
   }
-  return with_palette(typed_matrix(with_values(weights, std::move(values)), pattern, DataType::f32));
+  TypedMatrix matrix = with_palette(typed_matrix(with_values(weights, std::move(values)), pattern, DataType::f32));
+  matrix.values.scales = std::move(scales);
+  return matrix;
 }
 
 /// The sums of (a - b)^2 and of a^2; b has no entry where a has none.

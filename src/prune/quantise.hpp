@@ -12,7 +12,7 @@ struct Quantisation {
   enum class Kind {
     fp16,      ///< IEEE binary16, to nearest, ties to even
     int8,      ///< scale x q with |q| <= 127 and one scale for each output channel: its largest |w| / 127
-    codebook,  ///< one of 2^bits numbers of the layer, the nearest
+    codebook,  ///< one of 2^bits numbers of the layer, the nearest, times the largest |w| of the output channel
   };
   Kind kind = Kind::fp16;
   int bits = 8;  ///< of a codebook: 4 to 8
@@ -22,9 +22,9 @@ struct Quantisation {
 Quantisation parse_quantisation(std::string_view text);
 
 /// The rounded matrix, as CSR or dense, whichever takes fewer bytes in a packed file. Zeros stay zeros; a weight may
-/// become zero. A codebook is found by k-means (S. P. Lloyd 1982) from equal steps between the smallest and the largest
-/// weight, which S. Han et al. 2016 found best (also M. Pietron & D. Zurek, arXiv 2011.06295); with few different
-/// weights it has all of them. std::invalid_argument if a weight exceeds fp16.
+/// become zero. A codebook (S. Han et al. 2016; M. Pietron & D. Zurek, arXiv 2011.06295) is that of codebook.hpp, of
+/// the weights divided by the largest of their row; with few different weights it has all of them, and no scales.
+/// std::invalid_argument if a weight exceeds fp16.
 TypedMatrix rounded(const CsrMatrix& weights, const Quantisation& quantisation);
 
 /// How much all weights of a model changed.

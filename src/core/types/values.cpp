@@ -46,14 +46,11 @@ T of_row(const std::vector<T>& list, Index row, T otherwise) {
   return list.size() == 1 ? list.front() : list[row];
 }
 
-/// A 24-bit scale times a difference of at most 9 bits is exact in fp64, so that the cast alone rounds.
-float scaled(float scale, std::int32_t difference) {
-  return static_cast<float>(static_cast<double>(scale) * difference);
-}
+/// The product of two numbers of 24 bits is exact in fp64, so that the cast alone rounds.
+float scaled(float scale, float number) { return static_cast<float>(static_cast<double>(scale) * number); }
 
-void require_list(std::size_t size, Index rows, DataType type, const char* what) {
+void require_list(std::size_t size, Index rows, const char* what) {
   if (size == 0) return;
-  if (!is_whole(type)) bad_values(fmt::format("{} of {}, which has none", what, name_of(type)));
   if (size != 1 && size != rows)
     bad_values(fmt::format("{} {}, expected 1 or one for each of {} rows", size, what, rows));
 }
@@ -82,8 +79,9 @@ std::size_t Values::code(std::size_t k) const {
 
 float Values::value(Index row, std::size_t k) const {
   const std::size_t at = code(k);
-  if (!is_whole(type)) return float_at(type, bytes, at);
-  return scaled(of_row(scales, row, 1.0F), whole_at(type, bytes, at) - of_row(zero_points, row, 0));
+  const float scale = of_row(scales, row, 1.0F);
+  if (!is_whole(type)) return scaled(scale, float_at(type, bytes, at));
+  return scaled(scale, static_cast<float>(whole_at(type, bytes, at) - of_row(zero_points, row, 0)));
 }
 
 std::size_t Values::size_bytes() const {
@@ -114,21 +112,25 @@ void Values::validate(Index rows) const {
     if (used != 0 && static_cast<unsigned>(codes.back()) >> used != 0)
       bad_values("bits after the last code are not zero");
   }
-  require_list(scales.size(), rows, type, "scales");
-  require_list(zero_points.size(), rows, type, "zero points");
+  require_list(scales.size(), rows, "scales");
+  require_list(zero_points.size(), rows, "zero points");
+  if (!zero_points.empty() && !is_whole(type))
+    bad_values(fmt::format("zero points of {}, which has none", name_of(type)));
   for (const float scale : scales)
     if (!(std::isfinite(scale) && scale > 0)) bad_values(fmt::format("scale {}, expected a positive number", scale));
   const std::int32_t least = type == DataType::i8 ? -128 : 0;
   for (const std::int32_t zero : zero_points)
     if (zero < least || zero > least + 255)
       bad_values(fmt::format("zero point {}, expected {} to {}", zero, least, least + 255));
-  if (is_whole(type)) {
-    const float largest = scales.empty() ? 1.0F : *std::max_element(scales.begin(), scales.end());
-    if (!std::isfinite(scaled(largest, 255))) bad_values(fmt::format("scale {} is too large for fp32", largest));
-    return;
+  const float largest_scale = scales.empty() ? 1.0F : *std::max_element(scales.begin(), scales.end());
+  float largest = is_whole(type) ? 255.0F : 0.0F;
+  for (std::size_t k = 0; k < numbers && !is_whole(type); ++k) {
+    const float number = float_at(type, bytes, k);
+    if (!std::isfinite(number)) bad_values(fmt::format("number {} is not finite", k + 1));
+    largest = std::max(largest, std::abs(number));
   }
-  for (std::size_t k = 0; k < numbers; ++k)
-    if (!std::isfinite(float_at(type, bytes, k))) bad_values(fmt::format("number {} is not finite", k + 1));
+  if (!std::isfinite(scaled(largest_scale, largest)))
+    bad_values(fmt::format("scale {} is too large for fp32", largest_scale));
 }
 
 }  // namespace spdnn

@@ -9,9 +9,9 @@
 
 #include "core/types/plan.hpp"
 
-/// The packed format, `.spdnn`, version 1 for networks and images, version 4 for models; models of version 2, which
-/// have no TypedRecords, and of version 3, whose TypedRecords end before `order`, are read as well. Everything is
-/// little-endian, without gaps other than those listed here:
+/// The packed format, `.spdnn`, version 1 for networks and images, version 5 for models; models of version 2, which
+/// have no TypedRecords, of version 3, whose TypedRecords end before `order`, and of version 4, which has no Huffman
+/// codes, are read as well. Everything is little-endian, without gaps other than those listed here:
 ///
 /// Header                      the contents; enough for packed_contents() SectionEntry[sections]      the table: the
 /// place of each section, and its checksum
@@ -27,7 +27,8 @@
 ///
 /// Files are small because columns take two bytes in matrices of up to 65536 columns, rows of equal length need no
 /// offsets, and values are stored once if they are all equal, as a palette and one byte per entry if there are up to
-/// 256 distinct ones, and as a palette and two bytes per entry if there are up to 65536.
+/// 256 distinct ones, and as a palette and two bytes per entry if there are up to 65536. Typed tensors have Huffman
+/// codes of their columns and of their palette's codes (entropy_coding.hpp).
 namespace spdnn::packed {
 
 static_assert(std::endian::native == std::endian::little,
@@ -36,8 +37,10 @@ static_assert(std::endian::native == std::endian::little,
 inline constexpr std::array<unsigned char, 8> kMagic{0x89, 'S', 'P', 'D', 'N', 'N', '\r', '\n'};
 inline constexpr std::uint32_t kByteOrder = 0x01020304;
 inline constexpr std::uint32_t kVersion = 1;
-inline constexpr std::uint32_t kVersionOfModels = 4;
+inline constexpr std::uint32_t kVersionOfModels = 5;
 inline constexpr std::uint32_t kOldestVersionOfModels = 2;
+inline constexpr std::uint32_t kFirstVersionWithOrder = 4;
+inline constexpr std::uint32_t kFirstVersionWithHuffman = 5;
 inline constexpr std::uint64_t kAlignment = 64;
 /// Stands for "no section" in a record.
 inline constexpr std::uint32_t kNone = 0xFFFFFFFF;
@@ -138,8 +141,8 @@ struct TensorRecord {
   std::uint32_t name_bytes = 0;
 };
 
-/// A tensor whose values have a type: a TypedMatrix (spdnn/weights.hpp). Its TensorRecord has its name and, if there
-/// are `offsets` and `indices`, these as a matrix of ones; nothing else.
+/// A tensor whose values have a type: a TypedMatrix (spdnn/weights.hpp). Its TensorRecord has its name and, of what 2:4
+/// stores as CSR, `offsets` and `indices` as a matrix of ones; before version 5 also those of CSR. Nothing else.
 struct TypedRecord {
   std::uint32_t tensor = 0;  ///< which TensorRecord; those of a file ascend
   std::uint32_t rows = 0;
@@ -150,9 +153,9 @@ struct TypedRecord {
   std::uint8_t type = 0;     ///< DataType
   std::uint8_t code_bits = 0;
   std::uint8_t reserved = 0;
-  std::uint32_t places = kNone;       ///< u8: of 2:4
+  std::uint32_t places = kNone;       ///< u8: of 2:4; of CSR the Huffman code of place_bytes()
   std::uint32_t numbers = kNone;      ///< the values, or the codebook of a palette; none: there are none
-  std::uint32_t codes = kNone;        ///< u8: of a palette
+  std::uint32_t codes = kNone;        ///< u8: of a palette; up to 8 bits as the Huffman code of a byte for each
   std::uint32_t scales = kNone;       ///< f32[1 or rows]; none: 1
   std::uint32_t zero_points = kNone;  ///< i32[1 or rows]; none: 0
   std::uint32_t order = kNone;        ///< u32[cols]: of 2:4; none: ascending

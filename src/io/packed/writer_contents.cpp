@@ -8,6 +8,7 @@
 #include "core/threads/parallel.hpp"
 #include "core/types/progress.hpp"
 #include "io/packed/digests.hpp"
+#include "io/packed/entropy_coding.hpp"
 #include "io/packed/read_write.hpp"
 #include "io/packed/writer.hpp"
 
@@ -127,10 +128,18 @@ packed::TypedRecord PackedWriter::add_typed(const TypedMatrix& matrix) {
   record.pattern = static_cast<std::uint8_t>(matrix.pattern);
   record.type = static_cast<std::uint8_t>(values.type);
   record.code_bits = static_cast<std::uint8_t>(values.code_bits);
-  if (!matrix.places.empty()) record.places = add_array(matrix.places.span());
+  if (matrix.pattern == Pattern::csr)
+    record.places =
+        add_records(Kind::data, packed::huffman_coded(packed::place_bytes({matrix.offsets, matrix.indices})));
+  else if (!matrix.places.empty())
+    record.places = add_array(matrix.places.span());
   if (!matrix.order.empty()) record.order = add_array(matrix.order.span());
   if (!values.bytes.empty()) record.numbers = add_array(values.bytes.span());
-  if (!values.codes.empty()) record.codes = add_array(values.codes.span());
+  if (values.code_bits > 0 && values.code_bits <= packed::kMostCodedBits)
+    record.codes = add_records(
+        Kind::data, packed::huffman_coded(packed::one_byte_each(values.codes.span(), values.count, values.code_bits)));
+  else if (!values.codes.empty())
+    record.codes = add_array(values.codes.span());
   if (!values.scales.empty()) record.scales = add_array(std::span(values.scales));
   if (!values.zero_points.empty()) record.zero_points = add_array(std::span(values.zero_points));
   return record;
@@ -144,7 +153,7 @@ packed::TensorRecord PackedWriter::add_tensor(const StoredTensor& tensor) {
     return record;
   }
   if (const TypedMatrix* const typed = tensor.weights->typed()) {
-    if (!typed->offsets.empty())
+    if (typed->pattern == Pattern::two_of_four && !typed->offsets.empty())
       record.matrix =
           add_matrix({typed->rows, typed->cols, typed->offsets, typed->indices, {}}, {.value = 1, .palette = {}});
     return record;

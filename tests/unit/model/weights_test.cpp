@@ -235,7 +235,11 @@ TEST(Weights, DamagedArraysAreRefused) {
             "value 4 has code 3, outside a palette of 3");
   EXPECT_EQ(with(palette, [](auto& m) { m.values.code_bits = 2; }), "a palette of 6 values, expected at most 4");
   TypedMatrix floats = typed_matrix(testing::make_matrix(2, {{{0, 1.F}, {1, 2.F}}}), Pattern::csr, DataType::f16);
-  EXPECT_EQ(with(floats, [](auto& m) { m.values.scales = {1}; }), "scales of f16, which has none");
+  EXPECT_EQ(with(floats, [](auto& m) { m.values.zero_points = {1}; }), "zero points of f16, which has none");
+  EXPECT_EQ(with(floats, [](auto& m) { m.values.scales = {3e38F}; }), "scale 3e+38 is too large for fp32");
+  floats.values.scales = {0.1F};
+  EXPECT_EQ(error_of(floats), "no error");
+  EXPECT_EQ(dense_rows(decoded(floats), 0, 1), (std::vector<float>{0.1F, 0.2F}));
   floats.values.bytes = bytes_of_numbers<std::uint16_t>({0x3c00, 0x7c00});
   EXPECT_EQ(error_of(floats), "number 2 is not finite");
   floats.indices = std::vector<Index>{0, 2};

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <map>
+#include <cstring>
 #include <set>
 
 #include "spdnn/error.hpp"
@@ -93,21 +93,33 @@ TEST(Quantise, ACodebookHasSoManyNumbersAndMoreBitsLoseLess) {
   }
 }
 
-/// No other number of the codebook is nearer, and each is the mean of what it stands for.
-TEST(Quantise, CodesAreTheNearestAndNumbersTheMeans) {
+/// Each row's weights are numbers of one codebook times the row's largest, and no other of these is nearer.
+TEST(Quantise, ACodebookIsScaledByRows) {
   Rng rng(5);
-  const CsrMatrix weights = random_weights(rng, 30, 40, 1);
-  const Quantisation codes{StoredAs::codebook, 4};
+  CsrMatrix weights = random_weights(rng, 30, 40, 0.5);
+  std::vector<float> values(weights.values.begin(), weights.values.end());
+  for (Offset k = weights.offsets[3]; k < weights.offsets[4]; ++k) values[k] *= 1000;
+  weights.values = std::move(values);
+  const TypedMatrix matrix = rounded(weights, {StoredAs::codebook, 4});
+  ASSERT_EQ(matrix.values.scales.size(), 30U);
+  std::vector<float> codebook(matrix.values.bytes.size() / sizeof(float));
+  EXPECT_LE(codebook.size(), 16U);
+  std::memcpy(codebook.data(), matrix.values.bytes.data(), matrix.values.bytes.size());
   const std::vector<float> given = dense_rows(weights, 0, 30);
-  const std::vector<float> found = rounded_values(weights, codes);
-  const std::set<float> codebook(found.begin(), found.end());
-  std::map<float, std::pair<double, int>> sums;
-  for (std::size_t i = 0; i < given.size(); ++i) {
-    for (const float other : codebook) EXPECT_LE(std::abs(given[i] - found[i]), std::abs(given[i] - other) + 1e-6);
-    sums[found[i]].first += given[i];
-    ++sums[found[i]].second;
+  const std::vector<float> found = dense_rows(decoded(matrix), 0, 30);
+  for (std::size_t row = 0; row < 30; ++row) {
+    float largest = 0;
+    for (std::size_t i = 0; i < 40; ++i) largest = std::max(largest, std::abs(given[row * 40 + i]));
+    EXPECT_EQ(matrix.values.scales[row], largest);
   }
-  for (const auto& [number, sum] : sums) EXPECT_NEAR(number, sum.first / sum.second, 0.005);
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    const float scale = matrix.values.scales[i / 40];
+    EXPECT_EQ(found[i] == 0, given[i] == 0);
+    for (const float number : codebook)
+      if (given[i] != 0 && number != 0) {  // zero is for zeros alone
+        EXPECT_LE(std::abs(given[i] - found[i]), std::abs(given[i] - number * scale) + 1e-6 * scale);
+      }
+  }
 }
 
 TEST(Quantise, FewDifferentWeightsStay) {

@@ -13,6 +13,7 @@
 #include "core/system/out_of_memory.hpp"
 #include "core/types/all_finite.hpp"
 #include "io/models/architecture/reader.hpp"
+#include "io/packed/entropy_coding.hpp"
 #include "io/packed/layer_reader.hpp"
 #include "io/packed/stored_plan.hpp"
 #include "model/operations/csr_of_dense.hpp"
@@ -113,7 +114,7 @@ class PackedWeights final : public StoredWeights {
       file_.fail("is corrupted: a file of version 2 has no typed tensors");
     const std::size_t tensor_bytes = std::size_t{graph_.tensors} * sizeof(TensorRecord);
     const std::size_t typed_record =
-        file_.header().version == packed::kVersionOfModels ? sizeof(TypedRecord) : packed::kTypedRecordOfVersion3;
+        file_.header().version >= packed::kFirstVersionWithOrder ? sizeof(TypedRecord) : packed::kTypedRecordOfVersion3;
     const std::size_t typed_bytes = graph_.typed * typed_record;
     if (size != sizeof graph_ + tensor_bytes + typed_bytes)
       file_.fail("is corrupted: the model's description is not as long as its tensors need");
@@ -133,7 +134,7 @@ class PackedWeights final : public StoredWeights {
       stored.numbers = reader.loader().plain<float>(
           record.numbers, file_.entry(record.numbers).bytes / sizeof(float),
           {where + ": a value is not finite", [](auto, std::span<const float> values) { return all_finite(values); }});
-    else if (typed == nullptr || typed->pattern == static_cast<std::uint8_t>(Pattern::csr) ||
+    else if (typed == nullptr || (typed->pattern == static_cast<std::uint8_t>(Pattern::csr) && !has_codes()) ||
              (typed->pattern == static_cast<std::uint8_t>(Pattern::two_of_four) && record.matrix.rows != 0))
       stored.matrix = reader.matrix(record.matrix, where);
     if (typed != nullptr) {
@@ -142,7 +143,11 @@ class PackedWeights final : public StoredWeights {
       if (typed->cols == 0 ||
           (typed->reserved | typed->reserved_too) != 0)  // rows without columns would cost memory, but no bytes
         file_.fail(fmt::format("is corrupted: {}: no columns, or an unknown number", where));
-      stored.typed = typed_matrix_of(reader.loader(), *typed, stored.matrix);
+      try {
+        stored.typed = typed_matrix_of(reader.loader(), *typed, stored.matrix);
+      } catch (const std::invalid_argument& error) {
+        file_.fail(fmt::format("is corrupted: {}: {}", where, error.what()));
+      }
       stored.first_byte = typed->numbers == kNone ? 0 : file_.entry(typed->numbers).offset;
     }
     if (!tensors_.emplace(name, std::move(stored)).second)
@@ -163,17 +168,30 @@ class PackedWeights final : public StoredWeights {
     made.pattern = static_cast<Pattern>(record.pattern);
     made.offsets = ones.offsets;
     made.indices = ones.indices;
-    made.places = array(record.places, std::uint8_t{});
+    if (made.pattern == Pattern::csr && has_codes()) {
+      packed::EntryPlaces places =
+          packed::places_of(packed::huffman_decoded(list(record.places, std::byte{})), made.rows, made.cols);
+      made.offsets = std::move(places.offsets);
+      made.indices = std::move(places.indices);
+    } else {
+      made.places = array(record.places, std::uint8_t{});
+    }
     made.order = array(record.order, Index{});
     made.values.type = static_cast<DataType>(record.type);
     made.values.count = record.values;
     made.values.bytes = array(record.numbers, std::byte{});
     made.values.code_bits = record.code_bits;
-    made.values.codes = array(record.codes, std::byte{});
+    if (has_codes() && record.code_bits > 0 && record.code_bits <= packed::kMostCodedBits)
+      made.values.codes =
+          packed::without_gaps(packed::huffman_decoded(list(record.codes, std::byte{})), record.code_bits);
+    else
+      made.values.codes = array(record.codes, std::byte{});
     made.values.scales = list(record.scales, float{});
     made.values.zero_points = list(record.zero_points, std::int32_t{});
     return made;
   }
+
+  bool has_codes() const { return file_.header().version >= packed::kFirstVersionWithHuffman; }
 
   void check(const std::string& name, const Stored& stored) const {
     try {

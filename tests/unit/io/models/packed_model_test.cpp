@@ -147,7 +147,7 @@ TEST_F(PackedModel, WhatRecordsClaimIsChecked) {
   const Header header = at<Header>(bytes_, 0);
   EXPECT_EQ(header.version, packed::kVersionOfModels);
   EXPECT_EQ(with(offsetof(Header, version), packed::kVersion),
-            "f.spdnn: has version 1 of the packed format; expected version 4");
+            "f.spdnn: has version 1 of the packed format; expected version 5");
   EXPECT_EQ(with(offsetof(Header, contents), packed::kModel | packed::kImages),
             "f.spdnn: is corrupted: its header does not match its sections");
 }
@@ -334,6 +334,12 @@ TEST_F(PackedTypedModel, DamagedValuesAreRefusedWithTheirPlace) {
             damaged(3, "node4", "scale nan, expected a positive number"));
   EXPECT_EQ(with(section(&TypedRecord::zero_points, 3), 200),
             damaged(3, "node4", "zero point 200, expected -128 to 127"));
+  EXPECT_EQ(with(section(&TypedRecord::places, 2), std::uint64_t{1} << 60U),
+            "f.spdnn: is corrupted: tensor 'node3.weight': a Huffman code is too short for its number of bytes");
+  EXPECT_EQ(with(section(&TypedRecord::codes, 2), std::uint64_t{34}),
+            "f.spdnn: is corrupted: tensor 'node3.weight': a Huffman code is damaged");
+  EXPECT_EQ(with(typed(2) + offsetof(TypedRecord, rows), std::uint32_t{4}),
+            "f.spdnn: is corrupted: tensor 'node3.weight': columns are missing");
   EXPECT_EQ(with(typed(2) + offsetof(TypedRecord, values), std::uint64_t{36}),
             damaged(2, "node3", "36 values, expected 35"));
   EXPECT_EQ(with(typed(2) + offsetof(TypedRecord, code_bits), std::uint8_t{5}),
@@ -367,7 +373,7 @@ TEST_F(PackedTypedModel, AProgramStandsBesideAModelAlone) {
   EXPECT_EQ(with_kind(packed::Kind::program, packed::kModel | packed::kProgram),
             "f.spdnn: is corrupted: its header does not match its sections");
   EXPECT_EQ(with_kind(packed::Kind::model, packed::kProgram),
-            "f.spdnn: has version 4 of the packed format; expected version 1");
+            "f.spdnn: has version 5 of the packed format; expected version 1");
 }
 
 /// The seeds of the fuzzer were written by the first programs with models; every later program must read them.
@@ -384,6 +390,15 @@ TEST(PackedModels, FilesOfVersionThreeStayReadable) {
   for (const Node& node : read_packed_model(kSeeds / "typed.spdnn").nodes)
     if (const Weights* const weights = weights_or_null(node.operation)) forms.push_back(weights->form());
   EXPECT_EQ(forms, (std::vector<std::string>{"2:4 f16", "csr f32 palette of 2", "dense i8"}));
+}
+
+TEST(PackedModels, FilesOfVersionFourStayReadable) {
+  ASSERT_EQ(PackedFile(kSeeds / "codes.spdnn").header().version, 4U);
+  std::vector<std::string> forms;
+  for (const Node& node : read_packed_model(kSeeds / "codes.spdnn").nodes)
+    if (const Weights* const weights = weights_or_null(node.operation)) forms.push_back(weights->form());
+  EXPECT_EQ(forms, (std::vector<std::string>{"dense f32 palette of 12", "csr f32 palette of 12",
+                                             "csr f32 palette of 12", "csr f32 palette of 12"}));
 }
 
 }  // namespace
