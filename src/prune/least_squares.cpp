@@ -60,7 +60,24 @@ double dot(const std::vector<double>& a, const std::vector<double>& b) {
   return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
 }
 
-/// The solution of (matrix + damping) x = right, from x = 0, preconditioned by the diagonal. The matrix is n x n.
+/// product = (matrix + damping) vector, for a symmetric matrix. Rows are added to the product, several at a time: sums
+/// of single rows, each term of which waits for the one before, would take five times as long.
+void multiply(const std::vector<float>& matrix, double damping, const std::vector<double>& vector,
+              std::vector<double>& product) {
+  const std::size_t n = vector.size();
+  for (std::size_t j = 0; j < n; ++j) product[j] = damping * vector[j];
+  std::size_t i = 0;
+  for (; i + kTogether <= n; i += kTogether) {
+    const float* const row = matrix.data() + i * n;
+    const std::array<double, kTogether> x{vector[i], vector[i + 1], vector[i + 2], vector[i + 3]};
+    for (std::size_t j = 0; j < n; ++j)
+      product[j] += x[0] * row[j] + x[1] * row[n + j] + x[2] * row[2 * n + j] + x[3] * row[3 * n + j];
+  }
+  for (; i < n; ++i)
+    for (std::size_t j = 0; j < n; ++j) product[j] += vector[i] * matrix[i * n + j];
+}
+
+/// The solution of (matrix + damping) x = right, from x = 0, preconditioned by the diagonal. The matrix is symmetric.
 std::vector<double> conjugate_gradients(const std::vector<float>& matrix, double damping, std::vector<double> right) {
   const std::size_t n = right.size();
   std::vector<double> x(n);
@@ -74,12 +91,7 @@ std::vector<double> conjugate_gradients(const std::vector<float>& matrix, double
   std::vector<double> direction = z;
   std::vector<double> product(n);
   for (int step = 0; step < kMostSteps && rz > kSmallResidual * kSmallResidual * first; ++step) {
-    for (std::size_t i = 0; i < n; ++i) {
-      const float* const row = matrix.data() + i * n;
-      double sum = damping * direction[i];
-      for (std::size_t j = 0; j < n; ++j) sum += row[j] * direction[j];
-      product[i] = sum;
-    }
+    multiply(matrix, damping, direction, product);
     const double length = rz / dot(direction, product);
     for (std::size_t i = 0; i < n; ++i) x[i] += length * direction[i];
     for (std::size_t i = 0; i < n; ++i) right[i] -= length * product[i];
@@ -102,15 +114,23 @@ NormalEquations::Filter filter_of(const CsrMatrix& weights, const std::vector<fl
   return filter;
 }
 
+/// A filter and its error before and after the fit.
+struct Fit {
+  NormalEquations::Filter filter;
+  double before = 0;
+  double after = 0;
+};
+
 /// The fitted filter as fp32 stores it, or the given one where that is not better.
-NormalEquations::Filter better_of(const NormalEquations& equations, Index filter,
-                                  const NormalEquations::Filter& given) {
-  NormalEquations::Filter fitted = equations.fitted(filter, given);
-  for (std::size_t i = 0; i < fitted.values.size(); ++i) {
-    fitted.values[i] = static_cast<float>(fitted.values[i]);
-    if (!std::isnormal(fitted.values[i])) fitted.values[i] = given.values[i];
+Fit better_of(const NormalEquations& equations, Index filter, const NormalEquations::Filter& given) {
+  Fit fit{equations.fitted(filter, given), equations.error(filter, given)};
+  std::vector<double>& values = fit.filter.values;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    values[i] = static_cast<float>(values[i]);
+    if (!std::isnormal(values[i])) values[i] = given.values[i];
   }
-  return equations.error(filter, fitted) < equations.error(filter, given) ? fitted : given;
+  fit.after = equations.error(filter, fit.filter);
+  return fit.after < fit.before ? fit : Fit{given, fit.before, fit.before};
 }
 
 }  // namespace
@@ -163,13 +183,11 @@ NormalEquations::Filter NormalEquations::fitted(Index filter, const Filter& weig
   for (std::size_t column = 0; column < width_; ++column) trace += gram_[column * width_ + column];
   if (n == 0 || trace == 0) return weights;
   for (std::size_t i = 0; i < n; ++i) {
-    const std::size_t column = weights.columns[i];
-    right[i] = cross_[column * squares_.size() + filter];
-    for (std::size_t j = 0; j < n; ++j) {
-      matrix[i * n + j] = gram_[column * width_ + weights.columns[j]];
-      right[i] -= double{matrix[i * n + j]} * weights.values[j];
-    }
+    const float* const row = gram_.data() + weights.columns[i] * width_;
+    for (std::size_t j = 0; j < n; ++j) matrix[i * n + j] = row[weights.columns[j]];
   }
+  multiply(matrix, 0, weights.values, right);
+  for (std::size_t i = 0; i < n; ++i) right[i] = cross_[weights.columns[i] * squares_.size() + filter] - right[i];
   const std::vector<double> change =
       conjugate_gradients(matrix, kDamping * trace / static_cast<double>(width_), std::move(right));
   Filter fitted = weights;
@@ -179,31 +197,27 @@ NormalEquations::Filter NormalEquations::fitted(Index filter, const Filter& weig
 
 Repaired repaired(const CsrMatrix& weights, const std::vector<float>& bias, std::span<const NormalEquations> groups) {
   const auto filters = static_cast<Index>(weights.rows / groups.size());
-  std::vector<NormalEquations::Filter> fitted(weights.rows);
-  std::vector<double> before(weights.rows);
-  std::vector<double> after(weights.rows);
+  std::vector<Fit> fits(weights.rows);
   parallel_for(weights.rows, [&](std::size_t row) {
-    const NormalEquations& equations = groups[row / filters];
-    const auto filter = static_cast<Index>(row % filters);
-    const NormalEquations::Filter given = filter_of(weights, bias, static_cast<Index>(row));
-    fitted[row] = better_of(equations, filter, given);
-    before[row] = equations.error(filter, given);
-    after[row] = equations.error(filter, fitted[row]);
+    fits[row] = better_of(groups[row / filters], static_cast<Index>(row % filters),
+                          filter_of(weights, bias, static_cast<Index>(row)));
   });
   Repaired result;
   std::vector<float> values;
   double squares = 0;
+  double before = 0;
+  double after = 0;
   for (Index row = 0; row < weights.rows; ++row) {
-    const std::vector<double>& found = fitted[row].values;
+    const std::vector<double>& found = fits[row].filter.values;
     const std::size_t own = weights.degree(row);
     std::transform(found.begin(), found.begin() + static_cast<std::ptrdiff_t>(own), std::back_inserter(values),
                    [](double value) { return static_cast<float>(value); });
     if (!bias.empty()) result.bias.push_back(static_cast<float>(found[own]));
     squares += groups[row / filters].squares(row % filters);
+    before += fits[row].before;
+    after += fits[row].after;
   }
-  const auto relative = [&](const std::vector<double>& errors) {
-    return squares == 0 ? 0 : std::sqrt(std::accumulate(errors.begin(), errors.end(), 0.0) / squares);
-  };
+  const auto relative = [&](double error) { return squares == 0 ? 0 : std::sqrt(error / squares); };
   result.error_before = relative(before);
   result.error_after = relative(after);
   result.weights = {weights.rows, weights.cols, weights.offsets, weights.indices, std::move(values)};

@@ -135,6 +135,7 @@ struct SharesFound {
 SharesFound search_shares(const Pruner& pruner, const Measurer& measurer, const Tensor& calibration, double least,
                           const EngineSettings& predicted) {
   if (!measurer.has_score()) throw UsageError("min_accuracy", "needs an output that is a list of classes");
+  require_score(pruner, measurer, least);
   SharesFound found;
   found.trials = sensitivity_of(pruner, {pruner.dense(), calibration, 0, {}, pruner.settings()}, predicted);
   const std::vector<PruneMove> moves = moves_by_gain(found.trials, predicted_seconds(pruner.dense(), predicted));

@@ -87,11 +87,14 @@ std::vector<PruneMove> moves_by_gain(const Sensitivity& sensitivity, const std::
   }
 }
 
+void require_score(const Pruner& pruner, const Measurer& measurer, double least) {
+  if (const double dense = score_of(measurer.measured(pruner.dense())); dense < least)
+    throw UsageError("min_accuracy", fmt::format("the dense model has {:.4f}, less than {}", dense, least));
+}
+
 Shares most_moves(const Pruner& pruner, const Measurer& measurer, const std::vector<PruneMove>& moves, double least,
                   std::size_t& made) {
   const std::size_t nodes = pruner.dense().nodes.size();
-  if (const double dense = score_of(measurer.measured(pruner.dense())); dense < least)
-    throw UsageError("min_accuracy", fmt::format("the dense model has {:.4f}, less than {}", dense, least));
   made = 0;
   std::size_t bad = moves.size() + 1;
   for (std::size_t tried = moves.size(); made + 1 < bad; tried = (made + bad) / 2) {  // all of them first

@@ -24,9 +24,11 @@ struct PruneMove {
 /// each node as it is.
 std::vector<PruneMove> moves_by_gain(const Sensitivity& sensitivity, const std::vector<double>& dense);
 
-/// The shares after as many of these moves as leave the score, the accuracy or without labels the agreement, at `least`
-/// or above: by bisection, as if each move could only lower it. `made` becomes their number. UsageError if the dense
-/// model's score is lower.
+/// UsageError if the dense model's score, the accuracy or without labels the agreement, is below `least`.
+void require_score(const Pruner& pruner, const Measurer& measurer, double least);
+
+/// The shares after as many of these moves as leave the score at `least` or above: by bisection, as if each move could
+/// only lower it. `made` becomes their number.
 Shares most_moves(const Pruner& pruner, const Measurer& measurer, const std::vector<PruneMove>& moves, double least,
                   std::size_t& made);
 

@@ -138,5 +138,11 @@ TEST(LeastSquares, WeightsThatNothingDeterminesStay) {
   EXPECT_EQ(NormalEquations(3, 1, false).fitted(0, {{0}, {4}}).values[0], 4) << "no samples";
 }
 
+TEST(LeastSquares, AChangeCostsAHundredthOfTheMeanSquareOfAnInput) {
+  NormalEquations equations(1, 1, false);
+  equations.add({.count = 1, .inputs = {1}, .targets = {3}});
+  EXPECT_NEAR(equations.fitted(0, {{0}, {0}}).values[0], 3 / 1.01, 1e-6);
+}
+
 }  // namespace
 }  // namespace spdnn
