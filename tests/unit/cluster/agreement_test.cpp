@@ -15,7 +15,7 @@
 namespace spdnn {
 namespace {
 
-const RunRequest kUsual{"spdnn 1.0 (commit abc)", {{"network", "n.spdnn"}, {"trials", "3"}, {"compare", ""}}};
+const RunRequest usual_request{"spdnn 1.0 (commit abc)", {{"network", "n.spdnn"}, {"trials", "3"}, {"compare", ""}}};
 
 /// The end of each rank: nothing, `another` if another rank failed, or the text of its own error.
 std::vector<std::string> ends_of(const std::vector<RunRequest>& requests) {
@@ -41,21 +41,21 @@ std::vector<std::string> ends_of(const std::vector<RunRequest>& requests) {
 
 /// The end of the third of four ranks, if it has this request and the others the usual one.
 std::string end_of_third(const RunRequest& third) {
-  std::vector<std::string> ends = ends_of({kUsual, kUsual, third, kUsual});
+  std::vector<std::string> ends = ends_of({usual_request, usual_request, third, usual_request});
   const std::string end = std::exchange(ends[2], "another");
   EXPECT_EQ(ends, std::vector<std::string>(4, "another"));
   return end;
 }
 
 RunRequest with(const std::string& option, const std::string& value) {
-  RunRequest request = kUsual;
+  RunRequest request = usual_request;
   request.options[option] = value;
   return request;
 }
 
 TEST(Agreement, RanksThatAskForTheSameGoOn) {
   for (const std::size_t ranks : {1U, 2U, 3U, 8U})
-    EXPECT_EQ(ends_of(std::vector<RunRequest>(ranks, kUsual)), std::vector<std::string>(ranks));
+    EXPECT_EQ(ends_of(std::vector<RunRequest>(ranks, usual_request)), std::vector<std::string>(ranks));
 }
 
 TEST(Agreement, AnotherValueIsNamed) {
@@ -66,7 +66,7 @@ TEST(Agreement, AnotherValueIsNamed) {
 TEST(Agreement, AnOptionThatOnlySomeRanksHaveIsNamed) {
   EXPECT_EQ(end_of_third(with("checkpoint", "c")),
             "usage: --checkpoint: 'c' here, but not given on the first rank; expected the same options on all ranks");
-  RunRequest without = kUsual;
+  RunRequest without = usual_request;
   without.options.erase("compare");
   EXPECT_EQ(end_of_third(without),
             "usage: --compare: not given here, but given on the first rank; expected the same options on all ranks");
@@ -90,7 +90,7 @@ TEST(Agreement, AnotherProgramIsNamedBeforeAnyOption) {
 TEST(Agreement, OfSeveralRanksThatDifferTheFirstSaysSo) {
   for (std::size_t first = 1; first < 7; ++first) {
     std::vector<RunRequest> requests(7, with("trials", "5"));
-    std::fill_n(requests.begin(), first, kUsual);
+    std::fill_n(requests.begin(), first, usual_request);
     const std::vector<std::string> ends = ends_of(requests);
     for (std::size_t rank = 0; rank < ends.size(); ++rank)
       EXPECT_EQ(ends[rank] != "another", rank == first) << rank << " of those from " << first << ": " << ends[rank];
