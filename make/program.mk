@@ -33,13 +33,13 @@ ifneq ($(filter x86_64%,$(shell $(CXX) -dumpmachine 2>/dev/null)),)
   ISA_FLAGS = $(if $(filter %_avx2.cpp,$1),-mavx2 -mfma) $(if $(filter %_avx512.cpp,$1),-mavx512f -mavx512bw -mavx512dq -mavx512vl)
 endif
 # Files that take little of a run's time but long to compile at -O3, and files of theirs that do not. Units of the
-# former lie in a folder `cold`.
+# former lie in a folder `cold`. Without CUDA, only tests call the host halves of GPU engines.
 COLD := $(addprefix src/,bench cli cluster core/text engines/cpu/onednn inference io/arrays io/files io/models \
-	io/networks/directory model/graph model/rewrites program report)
+	io/networks/directory model/graph model/rewrites program report $(if $(filter 1,$(GPU)),,engines/cuda))
 HOT  := src/program/epilogue.cpp src/program/within.cpp
 COLD_CXXFLAGS_release := -O1
-# Rooms of texts alone: -Og takes a fifth less time to compile. Where arrays are read or changed, runs would take longer.
-TEXTS := $(addprefix src/,bench cli report)
+# Rooms that hardly read or change arrays: -Og takes a fifth less time to compile. Elsewhere, runs would take longer.
+TEXTS := $(addprefix src/,bench cli cluster core/text inference report)
 TEXTS_CXXFLAGS_release := -Og
 COLD_FLAGS = $(if $(findstring /cold/,$1)$(filter-out $(HOT),$(filter $(COLD:%=%/%),$1)),$(COLD_CXXFLAGS_$(BUILD)) \
 	$(if $(filter $(TEXTS:%=%/%),$1),$(TEXTS_CXXFLAGS_$(BUILD))))
