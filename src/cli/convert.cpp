@@ -1,12 +1,15 @@
 #include <fmt/format.h>
 
 #include "cli/infer_model.hpp"
+#include "cli/model_inputs.hpp"
 #include "cli/specification.hpp"
 #include "core/system/system_failure.hpp"
 #include "core/text/amounts.hpp"
 #include "core/text/message.hpp"
 #include "inference/model/compiled_program.hpp"
+#include "inference/model/load.hpp"
 #include "inference/network/conversion.hpp"
+#include "inference/prune/calibrate.hpp"
 #include "inference/run/load.hpp"
 #include "io/files/path_kind.hpp"
 #include "io/models/model_file.hpp"
@@ -16,6 +19,7 @@
 #include "io/networks/outputs.hpp"
 #include "io/packed/stored_plan.hpp"
 #include "prune/quantise.hpp"
+#include "prune/quantise_values.hpp"
 #include "prune/select.hpp"
 #include "prune/two_of_four.hpp"
 #include "spdnn/error.hpp"
@@ -45,8 +49,7 @@ CommandForm convert_form() {
        "sparse initializers; default: dense")  //
       ("to", takes("2:4|fp16|int8|codebook4|codebook5|codebook6|codebook7|codebook8"),
        "form of the weights of a packed model: 2:4, exact, or rounded: fp16, int8 with a scale for each output "
-       "channel, a "
-       "codebook of 16 to 256 numbers for each layer")                                                       //
+       "channel, a codebook of 16 to 256 numbers for each layer; int8 also in OUT.onnx")                     //
       ("plan", takes("PASSES"), "store a plan for these passes with a packed network: all, dead or a list")  //
       ("plan-device", takes("auto|cpu|cuda"), "device that finds twins for --plan; auto is cpu")             //
       ("program", takes("VARIANT|auto"),
@@ -59,13 +62,15 @@ CommandForm convert_form() {
        "500M, 4G; a larger .spdnn or TSV network is converted layer by layer")                                     //
       ("shape", takes("N,C,H,W"), "shape of a model's input; the letter N means any number; default: the file's")  //
       ("progress", takes("auto|never", "auto"), "auto: on a terminal");
+  OptionGroup images{.heading = "Images that --to int8 calibrates values with, of a model"};
+  add_model_inputs(images.options);
   return {.name = "convert",
           .summary =
               "Converts networks, images and models between formats. Networks: directories of TSV or Matrix Market "
               "layers, .spdnn. Images: .tsv, .mtx, .spdnn. Models: .onnx, .safetensors with architecture.json beside "
               "it, .spdnn; IN may also be .tflite.",
           .usage = "spdnn convert IN OUT [OPTIONS]",
-          .groups = {group},
+          .groups = {group, images},
           .positional = {"IN", "OUT"},
           .examples =
               "  spdnn convert n1024 n1024.spdnn --plan all\n"
@@ -138,6 +143,18 @@ void store_groups(Model& model) {
                                counted(form.crowded, "node stays", "nodes stay"), form.most_crowded)});
 }
 
+/// With --inputs, the values that convolutions and linear nodes read are rounded to 8 bits, too.
+void round_values(Model& model, const po::variables_map& values) {
+  EngineSettings settings;
+  settings.device = Device::cpu;
+  const Tensor images = load_model_images(model_inputs(values), model).images;
+  const auto ranges = calibrated_ranges(model, images, settings);
+  const std::size_t rounded = quantise_values(model, ranges);
+  print_message({fmt::format("note: {} rounded to 8 bits, with ranges of {}",
+                             rounded == 1 ? "1 value is" : counted(rounded, "value", "values") + " are",
+                             counted(static_cast<std::size_t>(images.shape[0]), "image", "images"))});
+}
+
 void round_weights(Model& model, const std::string& to) {
   const QuantisationLoss loss = quantise(model, parse_quantisation(to));
   print_message(
@@ -150,12 +167,15 @@ void round_weights(Model& model, const std::string& to) {
 /// Does what --to asks for, and says what that changed.
 void change_weights(const Path& out, const po::variables_map& values, Model& model) {
   const auto to = text_of(values, "to");
+  if (values.count("inputs") != 0 && to != "int8") throw UsageError("--inputs: only --to int8 takes images");
   if (!to) return;
-  if (out.extension() != ".spdnn") throw UsageError("--to: only packed models, .spdnn, hold such weights");
+  if (out.extension() != ".spdnn" && (out.extension() != ".onnx" || *to != "int8"))
+    throw UsageError("--to: only packed models, .spdnn, hold such weights; .onnx holds int8");
   if (*to == "2:4")
     store_groups(model);
   else
     round_weights(model, *to);
+  if (values.count("inputs") != 0) round_values(model, values);
 }
 
 /// The model is converted as it is in its file, without the rewrites of `infer`.
@@ -167,7 +187,8 @@ void convert_model(const Path& in, const Path& out, const po::variables_map& val
   if (!is_written_form(out))
     throw UsageError(
         fmt::format("OUT: '{}' does not end in {}, the formats for models", out.string(), written_endings()));
-  std::vector<NamedInput> inputs{{"IN", in}};
+  std::vector<NamedInput> inputs = named_inputs(values, {"inputs", "table"});
+  inputs.push_back({"IN", in});
   for (const Path& beside : files_beside(in)) inputs.push_back({"the graph beside IN", beside});
   std::vector<NamedOutput> outputs{{"OUT", out}};
   for (const Path& beside : files_beside(out)) outputs.push_back({"the graph beside OUT", beside});
@@ -251,7 +272,7 @@ int convert(const Arguments& arguments) {
     convert_model(in, out, values);
     return 0;
   }
-  refuse(values, {"shape", "program", "tune", "batch", "threads", "weights", "to"}, "networks and images");
+  refuse(values, {"shape", "program", "tune", "batch", "threads", "weights", "to", "inputs"}, "networks and images");
   if (kind == Kind::network)
     convert_network(in, out, values);
   else

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "model/graph/node_text.hpp"
+#include "model/graph/quantised.hpp"
 #include "model/rewrites/channels.hpp"
 #include "prune/codebook.hpp"
 #include "spdnn/error.hpp"
@@ -164,6 +165,9 @@ QuantisationLoss quantise(Model& model, const Quantisation& quantisation) {
 }
 
 void require_plain_weights(const Model& model, std::string_view what) {
+  if (!quantised_values(model).empty())
+    throw DataError(fmt::format(
+        "the model's values are quantised already and it cannot be {}; begin with the model in floating point", what));
   for (std::size_t n = 0; n < model.nodes.size(); ++n) {
     const Weights* const weights = weights_or_null(model.nodes[n].operation);
     if (weights == nullptr || weights->typed() == nullptr) continue;

@@ -38,7 +38,8 @@ struct QuantisationLoss {
 /// quantised already or exceed fp16.
 QuantisationLoss quantise(Model& model, const Quantisation& quantisation);
 
-/// DataError, naming the first node and `what` is refused, if weights of the model are integers or a palette.
+/// DataError, naming the first node and `what` is refused, if weights of the model are integers or a palette, or values
+/// are rounded to 8 bits (QuantisedValue).
 void require_plain_weights(const Model& model, std::string_view what);
 
 }  // namespace spdnn

@@ -112,11 +112,39 @@ zeros() { "$SPDNN" inspect "$1" --json - 2>/dev/null | jq -c '[.nodes[] | select
   [ "$status" -eq 3 ]
   [[ "$output" == *"its weights are quantised already"* ]]
   refused 3 "*its weights are quantised already*" codebook4.spdnn out.onnx --sparsity 0.99
-  for wrong in "pruned.onnx again.onnx --to int8" "pruned.onnx again.spdnn --to int4" "pruned.onnx again.spdnn --to codebook9"; do
+  for wrong in "pruned.onnx again.onnx --to fp16" "pruned.onnx again.spdnn --to int4" "pruned.onnx again.spdnn --to codebook9"; do
     # shellcheck disable=SC2086  # words are meant
     run "$SPDNN" convert $wrong
     [ "$status" -eq 2 ]
     [ ! -e again.spdnn ]
+  done
+}
+
+@test "convert --to int8 writes ONNX with integers, and with images rounds values, too" {
+  "$SPDNN" convert dense.onnx weights.onnx --to int8
+  "$SPDNN" convert dense.onnx both.onnx --to int8 --inputs images.npy 2>note
+  grep -q '^spdnn: note: 4 values are rounded to 8 bits, with ranges of [0-9]* images$' note
+  for file in weights both; do
+    [ $((3 * $(stat -c %s $file.onnx))) -lt "$(stat -c %s dense.onnx)" ]
+    "$SPDNN" infer --model $file.onnx --inputs images.npy --verify all --predictions $file.npy >$file.txt
+    grep -q '^verdict *PASSED' $file.txt
+  done
+  grep -q '4 values are quantised' both.txt
+  ! grep -q 'values are quantised' weights.txt
+  "$SPDNN" convert both.onnx again.spdnn
+  "$SPDNN" infer --model again.spdnn --inputs images.npy --predictions again.npy >/dev/null
+  cmp both.npy again.npy
+  run "$SPDNN" convert both.onnx more.onnx --to int8
+  [ "$status" -eq 3 ]
+  [[ "$output" == *"the model's values are quantised already and it cannot be rounded again"* ]]
+  refused 3 "*values are quantised already*" both.onnx out.onnx --sparsity 0.5
+  /usr/bin/python3 -c 'import numpy; numpy.save("none.npy", numpy.zeros((0, 1, 28, 28), "float32"))'
+  for wrong in "--inputs images.npy" "--to codebook4 --inputs images.npy" "--to int8 --inputs none.npy" "--to int8 --inputs absent.npy" "--to fp16"; do
+    # shellcheck disable=SC2086  # words are meant
+    run "$SPDNN" convert dense.onnx more.onnx $wrong
+    echo "$output"
+    [[ "$status" -eq 2 || "$status" -eq 3 ]]
+    [ ! -e more.onnx ]
   done
 }
 

@@ -8,6 +8,8 @@
 #include <cstring>
 #include <set>
 
+#include "model/oracle/evaluate.hpp"
+#include "prune/quantise_values.hpp"
 #include "spdnn/error.hpp"
 #include "support/message_of.hpp"
 #include "support/models.hpp"
@@ -153,6 +155,37 @@ TEST(Quantise, AModelKeepsWhatHasNoWeights) {
   std::get<Linear>(large.nodes[2].operation).weights = make_matrix(20, {{{0, 1e9F}}, {}, {}, {}, {}});
   EXPECT_EQ(testing::message_of<DataError>([&] { quantise(large, kHalf); }),
             "node 3 \"node2\" (linear): 1000000000 exceeds fp16");
+}
+
+/// What a linear node of one weight, 1, gives for a number, with the range of its input.
+double through(const ValueRange& range, float x) {
+  testing::ModelBuilder builder;
+  const ValueId input = builder.input({testing::kN, 1});
+  Model model = builder.finish({builder.add(Linear{make_matrix(1, {{{0, 1.F}}}), {}}, {input})});
+  EXPECT_EQ(quantise_values(model, {{input, range}}), range.low == range.high ? 0U : 1U);
+  return evaluate(model, {Tensor{{1, 1}, std::vector<float>{x}}})[0].values[0];
+}
+
+TEST(Quantise, ValuesAreRoundedToTheStepsOfTheirRange) {
+  for (const float x : {-2.F, -0.31F, 0.F, 0.004F, 1.F}) EXPECT_NEAR(through({-2, 1}, x), x, 1.0001 / 127) << x;
+  EXPECT_NEAR(through({-2, 1}, 0.9F), 57 * 2.0 / 127, 1e-6);
+  EXPECT_NEAR(through({-2, 1}, 5), 2, 1e-6);
+  EXPECT_NEAR(through({-2, 1}, -5), -128 * 2.0 / 127, 1e-6);
+  EXPECT_NEAR(through({0, 3}, 1.234F), 105 * 3.0 / 255, 1e-6);
+  EXPECT_EQ(through({0, 3}, -1), 0);
+  EXPECT_NEAR(through({0, 3}, 4), 3, 1e-6);
+  EXPECT_EQ(through({0, 0}, 0.77F), 0.77F);
+}
+
+TEST(Quantise, AModelWithRoundedValuesIsRefused) {
+  Rng rng(7);
+  testing::ModelBuilder builder;
+  const ValueId x = builder.input({testing::kN, 40});
+  Model model = builder.finish({builder.add(testing::random_linear(rng, 40, 20, 0.2), {x})});
+  quantise_values(model, {{x, {0, 1}}});
+  EXPECT_EQ(testing::message_of<DataError>([&] { quantise(model, kHalf); }),
+            "the model's values are quantised already and it cannot be rounded again; begin with the model in floating "
+            "point");
 }
 
 TEST(Quantise, ReadsNames) {

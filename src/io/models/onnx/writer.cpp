@@ -71,11 +71,12 @@ void write_sparse_onnx(const std::filesystem::path& path, const Model& model) { 
 OnnxBytes onnx_bytes(const Model& model) {
   OnnxBytes bytes;
   for (const Node& node : model.nodes) {
-    const CsrMatrix* const matrix = matrix_or_null(node.operation);
-    if (matrix == nullptr) continue;
-    const std::size_t dense = onnx_writer::dense_bytes(*matrix);
+    const Weights* const weights = weights_or_null(node.operation);
+    if (weights == nullptr) continue;
+    const bool whole = onnx_writer::are_whole(*weights);
+    const std::size_t dense = onnx_writer::dense_bytes(*weights) / (whole ? sizeof(float) : 1);
     bytes.dense += dense;
-    bytes.sparse += std::min(dense, onnx_writer::sparse_bytes(*matrix));
+    bytes.sparse += whole ? dense : std::min(dense, onnx_writer::sparse_bytes(*weights));
   }
   return bytes;
 }

@@ -9,8 +9,11 @@
 #include "io/models/onnx/proto.hpp"
 #include "io/models/onnx/reader.hpp"
 #include "io/models/onnx/writer.hpp"
+#include "model/graph/quantised.hpp"
 #include "model/graph/remove_unread.hpp"
 #include "model/oracle/evaluate.hpp"
+#include "prune/quantise.hpp"
+#include "prune/quantise_values.hpp"
 #include "spdnn/files.hpp"
 #include "spdnn/model_inference.hpp"
 #include "support/hostile_files.hpp"
@@ -276,6 +279,101 @@ TEST_F(WrittenOnnx, SparseInitializersHoldTheSameModel) {
   EXPECT_EQ(onnx_bytes(model).sparse,
             12 * entries(few) + 4 * 4 * 8 + 12 * matrix_or_null(model.nodes[2].operation)->entries());
   EXPECT_LT(entries(few), 8 * 4 * 9 / 3);
+}
+
+/// Weights of i8 and u8 become initializers of a byte each, by rows or by columns, and come back as the same fp32 bits.
+TEST_F(WrittenOnnx, WholeWeightsAreReadByDequantizeLinear) {
+  Rng rng(8);
+  ModelBuilder builder;
+  ValueId x = builder.input({kBatchExtent, 3, 6, 5});
+  x = builder.add(testing::random_convolution(rng, 3, 7, testing::same_window(3, 3), 0.4), {x});
+  x = builder.add(testing::random_linear(rng, 5, 4, 0.7), {x});
+  x = builder.add(Reshape{{kBatchExtent, 168}}, {x});
+  Model model = builder.finish({builder.add(testing::random_linear(rng, 168, 9, 0.05), {x})});
+  quantise(model, {Quantisation::Kind::int8, 8});
+  TypedMatrix last = *weights_or_null(model.nodes[3].operation)->typed();
+  last.values.type = DataType::u8;
+  last.values.zero_points = {0};
+  for (const std::byte byte : last.values.bytes)
+    if (static_cast<std::int8_t>(byte) < 0) last.values.zero_points[0] = 128;
+  std::get<Linear>(model.nodes[3].operation).weights = Weights(last);
+  const onnx::ModelProto found = proto(model);
+  std::string operators;
+  for (const onnx::NodeProto& node : found.graph().node()) operators += node.op_type() + " ";
+  EXPECT_EQ(operators, "DequantizeLinear Conv DequantizeLinear MatMul Add Reshape DequantizeLinear Gemm ");
+  EXPECT_EQ(found.graph().initializer(0).data_type(), onnx::TensorProto::INT8);
+  EXPECT_EQ(found.graph().initializer(0).raw_data().size(), 7U * 27);
+  const Model read = again(model);
+  std::vector<const Weights*> given;
+  std::vector<const Weights*> came;
+  for (const Node& node : model.nodes)
+    if (const Weights* const weights = weights_or_null(node.operation)) given.push_back(weights);
+  for (const Node& node : read.nodes)
+    if (const Weights* const weights = weights_or_null(node.operation)) came.push_back(weights);
+  ASSERT_EQ(given.size(), came.size());
+  for (std::size_t i = 0; i < given.size(); ++i)
+    EXPECT_EQ(dense_rows(*given[i], 0, given[i]->rows()), dense_rows(*came[i], 0, came[i]->rows()));
+  EXPECT_EQ(onnx_bytes(model).dense, 7U * 27 + 4 * 5 + 9 * 168);
+}
+
+/// Values that are rounded to 8 bits are written as QuantizeLinear and DequantizeLinear, with and without a zero point.
+TEST_F(WrittenOnnx, RoundedValuesAreQuantizeAndDequantizeLinear) {
+  Rng rng(9);
+  ModelBuilder builder;
+  ValueId x = builder.input({kBatchExtent, 8});
+  x = builder.add(testing::random_linear(rng, 8, 6, 1), {x});
+  x = builder.add(testing::make_activation(Activation::Kind::relu), {x});
+  Model model = builder.finish({builder.add(testing::random_linear(rng, 6, 5, 1), {x})});
+  EXPECT_EQ(quantise_values(model, {{model.inputs[0], {-2, 1}}, {x, {0, 3}}}), 2U);
+  const std::vector<QuantisedValue> values = quantised_values(model);
+  ASSERT_EQ(values.size(), 2U);
+  EXPECT_TRUE(values[0].is_signed);
+  EXPECT_FALSE(values[1].is_signed);
+  const std::vector<Tensor> inputs{testing::random_tensor(rng, {40, 8})};
+  const auto expected = outputs_of(model, inputs);
+  std::string operators;
+  const onnx::ModelProto found = proto(model);
+  for (const onnx::NodeProto& node : found.graph().node()) operators += node.op_type() + " ";
+  EXPECT_EQ(operators, "QuantizeLinear DequantizeLinear Gemm Relu QuantizeLinear DequantizeLinear Gemm ");
+  const Model read = again(model);
+  EXPECT_EQ(outputs_of(read, inputs), expected);
+  EXPECT_EQ(quantised_values(read).size(), 2U);
+  const std::string bytes = written(read);
+  EXPECT_EQ(written(again(read)), bytes);
+
+  // A scale of its own on the way back is no rounding to 8 bits: such nodes are written as they are.
+  Model other = model;
+  const Node& multiply = other.nodes[values[0].last()];
+  other.values.push_back({.name = "half", .shape = {}, .constant = Tensor{{}, std::vector<float>{0.5F}}});
+  other.nodes[values[0].last()].inputs[1] = static_cast<ValueId>(other.values.size() - 1);
+  EXPECT_EQ(multiply.inputs[1], other.values.size() - 1);
+  EXPECT_EQ(quantised_values(other).size(), 1U);
+  const auto others = outputs_of(other, inputs);
+  EXPECT_NE(others, expected);
+  EXPECT_EQ(outputs_of(again(other), inputs), others);
+  // Nor are steps that are outputs, too.
+  other = model;
+  other.outputs.push_back(other.nodes[values[0].whole()].output);
+  EXPECT_EQ(quantised_values(other).size(), 1U);
+  EXPECT_EQ(outputs_of(again(other), inputs), outputs_of(other, inputs));
+}
+
+/// As other programs write it: a zero point that is not 0.
+TEST_F(WrittenOnnx, AZeroPointStaysWhatItIs) {
+  onnx_test::File file;
+  file.input("x", {-1, 3}).output("y").floats("scale", {}, {0.5F});
+  file.tensor("zero", {}, onnx::TensorProto::INT8).add_int32_data(-3);
+  file.node("QuantizeLinear", {"x", "scale", "zero"}, "q");
+  file.node("DequantizeLinear", {"q", "scale", "zero"}, "y");
+  const Model model = file.read();
+  ASSERT_EQ(quantised_values(model).size(), 1U);
+  EXPECT_EQ(quantised_values(model)[0].zero, -3);
+  const onnx::ModelProto found = proto(model);
+  ASSERT_EQ(found.graph().node_size(), 2);
+  EXPECT_EQ(found.graph().node(0).op_type(), "QuantizeLinear");
+  const std::vector<Tensor> inputs{Tensor{{1, 3}, std::vector<float>{0.3F, -100, 100}}};
+  EXPECT_EQ(outputs_of(again(model), inputs), outputs_of(model, inputs));
+  EXPECT_EQ(outputs_of(model, inputs)[0], (std::vector<double>{0.5, (-128 + 3) / 2.0, (127 + 3) / 2.0}));
 }
 
 TEST_F(WrittenOnnx, MoreThanProtobufHoldsIsRefusedBeforeItIsMade) {

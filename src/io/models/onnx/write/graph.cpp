@@ -7,9 +7,39 @@
 #include <set>
 #include <utility>
 
+#include "model/graph/uses.hpp"
 #include "spdnn/error.hpp"
 
 namespace spdnn::onnx_writer {
+
+namespace {
+
+std::size_t bytes_of_one(int type) {
+  if (type == onnx::TensorProto::INT8 || type == onnx::TensorProto::UINT8) return 1;
+  return type == onnx::TensorProto::FLOAT ? sizeof(float) : sizeof(std::int64_t);
+}
+
+/// The nodes that QuantizeLinear and DequantizeLinear stand for.
+struct FusedNodes {
+  explicit FusedNodes(const Model& model)
+      : values(quantised_values(model)), part_of(model.nodes.size()), unwritten(model.values.size()) {
+    const ValueUses uses = uses_of(model);
+    std::vector<std::size_t> reads(model.values.size());
+    for (const QuantisedValue& value : values) {
+      for (const std::size_t n : value.nodes) {
+        part_of[n] = &value;
+        unwritten[model.nodes[n].output] = n != value.whole() && n != value.last();
+      }
+      for (const ValueId zero : value.zeros)
+        unwritten[zero] = ++reads[zero] == uses.readers[zero].size() && !uses.is_output[zero];
+    }
+  }
+  std::vector<QuantisedValue> values;
+  std::vector<const QuantisedValue*> part_of;  ///< by node; nullptr: it is written as it is
+  std::vector<bool> unwritten;                 ///< values between these nodes, and constants that only they read
+};
+
+}  // namespace
 
 GraphWriter::GraphWriter(const Model& model, std::string place, onnx::GraphProto& graph, bool sparse)
     : model_(model), place_(std::move(place)), graph_(graph), sparse_(sparse) {}
@@ -29,18 +59,24 @@ void GraphWriter::write() {
   names_.resize(model_.values.size());
   for (const std::vector<ValueId>* ids : {&model_.inputs, &model_.outputs})
     for (const ValueId id : *ids) name_value(id);
-  for (ValueId id = 0; id < names_.size(); ++id) name_value(id);
+  const FusedNodes fused(model_);
+  for (ValueId id = 0; id < names_.size(); ++id)
+    if (!fused.unwritten[id]) name_value(id);
   for (const ValueId input : model_.inputs) describe(*graph_.add_input(), names_[input], shape(input));
   for (ValueId id = 0; id < model_.values.size(); ++id) {
     const auto& constant = model_.values[id].constant;
-    if (!constant) continue;
+    if (!constant || fused.unwritten[id]) continue;
     // The name is the value's own, reserved above.
     onnx::TensorProto& tensor = add_tensor("", constant->shape, onnx::TensorProto::FLOAT);
     tensor.set_name(names_[id]);
     tensor.set_raw_data(constant->values.data(), constant->values.bytes());
   }
-  const std::vector<std::string> node_names = name_nodes();
-  for (std::size_t n = 0; n < model_.nodes.size(); ++n) write_node(*this, model_.nodes[n], node_names[n]);
+  const std::vector<std::string> node_names = name_nodes(fused.unwritten);
+  for (std::size_t n = 0; n < model_.nodes.size(); ++n)
+    if (!fused.part_of[n])
+      write_node(*this, model_.nodes[n], node_names[n]);
+    else if (const QuantisedValue& value = *fused.part_of[n]; value.last() == n)
+      add_quantised(value, node_names[value.whole()], node_names[n]);
   add_outputs();
 }
 
@@ -49,8 +85,9 @@ void GraphWriter::name_value(ValueId id) {
 }
 
 /// Of the nodes with one name, which may come from one operator of another file, the first keeps it. Nodes without a
-/// name have that of their output, and so do identities: readers drop them, and add one if an output needs it.
-std::vector<std::string> GraphWriter::name_nodes() {
+/// name have that of their output, and so do identities: readers drop them, and add one if an output needs it. Nodes
+/// whose output is not written get none.
+std::vector<std::string> GraphWriter::name_nodes(const std::vector<bool>& unwritten) {
   std::vector<std::string> wanted;
   std::vector<std::string> names;
   std::set<std::string> seen;
@@ -58,10 +95,11 @@ std::vector<std::string> GraphWriter::name_nodes() {
     const auto* const activation = std::get_if<Activation>(&node.operation);
     const bool identity = activation != nullptr && activation->kind == Activation::Kind::identity;
     wanted.push_back(node.name.empty() || identity ? names_[node.output] : node.name);
-    names.push_back(seen.insert(wanted.back()).second ? new_node_name(wanted.back()) : "");
+    const bool named = !unwritten[node.output] && seen.insert(wanted.back()).second;
+    names.push_back(named ? new_node_name(wanted.back()) : "");
   }
   for (std::size_t n = 0; n < names.size(); ++n)
-    if (names[n].empty()) names[n] = new_node_name(wanted[n]);
+    if (names[n].empty() && !unwritten[model_.nodes[n].output]) names[n] = new_node_name(wanted[n]);
   return names;
 }
 
@@ -106,8 +144,7 @@ onnx::NodeProto& GraphWriter::add_node(const std::string& name, const char* op, 
 }
 
 onnx::TensorProto& GraphWriter::add_tensor(const std::string& wanted, const Shape& shape, int type) {
-  const std::size_t width = type == onnx::TensorProto::FLOAT ? sizeof(float) : sizeof(std::int64_t);
-  require_room_for(*elements(shape) * width);
+  require_room_for(*elements(shape) * bytes_of_one(type));
   onnx::TensorProto& tensor = *graph_.add_initializer();
   if (!wanted.empty()) tensor.set_name(new_name(wanted));
   tensor.set_data_type(type);
@@ -164,6 +201,12 @@ std::string GraphWriter::add_matrix(const std::string& wanted, const Shape& shap
       by_columns ? dense_rows(transpose(matrix), 0, matrix.cols) : dense_rows(matrix, 0, matrix.rows);
   tensor.set_raw_data(dense.data(), dense.size() * sizeof(float));
   return tensor.name();
+}
+
+std::string GraphWriter::add_weights(const std::string& wanted, const Shape& shape, const Weights& weights,
+                                     bool by_columns) {
+  return are_whole(weights) ? add_whole(wanted, shape, weights, by_columns)
+                            : add_matrix(wanted, shape, weights, by_columns);
 }
 
 }  // namespace spdnn::onnx_writer

@@ -9,6 +9,7 @@
 #include "core/text/message.hpp"
 #include "io/models/onnx/proto.hpp"
 #include "io/models/unique_names.hpp"
+#include "model/graph/quantised.hpp"
 #include "spdnn/model.hpp"
 
 namespace spdnn::onnx_writer {
@@ -19,6 +20,11 @@ inline std::size_t dense_bytes(const CsrMatrix& matrix) {
 }
 inline std::size_t sparse_bytes(const CsrMatrix& matrix) {
   return matrix.entries() * (sizeof(float) + sizeof(std::int64_t));
+}
+
+/// Whether the weights are written as whole numbers of a byte each.
+inline bool are_whole(const Weights& weights) {
+  return weights.typed() != nullptr && is_whole(weights.typed()->values.type);
 }
 
 /// Builds the graph of an ONNX file from a model's values and nodes. Names are the model's, escaped to UTF-8. They are
@@ -50,16 +56,20 @@ class GraphWriter {
   /// Adds an initializer, and returns its name.
   std::string add_floats(const std::string& wanted, const Shape& shape, std::span<const float> values);
   std::string add_ints(const std::string& wanted, const std::vector<std::int64_t>& values);
-  /// Adds the numbers of a matrix by rows or by columns, zeros included unless they are left out.
-  std::string add_matrix(const std::string& wanted, const Shape& shape, const CsrMatrix& matrix, bool by_columns);
+  /// Adds the numbers of a matrix by rows or by columns, zeros included unless they are left out. Whole numbers stay
+  /// what they are: a DequantizeLinear follows them.
+  std::string add_weights(const std::string& wanted, const Shape& shape, const Weights& weights, bool by_columns);
 
  private:
   onnx::TensorProto& add_tensor(const std::string& wanted, const Shape& shape, int type);
+  std::string add_matrix(const std::string& wanted, const Shape& shape, const CsrMatrix& matrix, bool by_columns);
+  std::string add_whole(const std::string& wanted, const Shape& shape, const Weights& weights, bool by_columns);
+  void add_quantised(const QuantisedValue& value, const std::string& quantise, const std::string& dequantise);
   std::string add_sparse(const std::string& wanted, const Shape& shape, const CsrMatrix& matrix);
   void require_room_for(std::size_t bytes);
   void describe(onnx::ValueInfoProto& info, const std::string& name, const Shape& shape) const;
   void name_value(ValueId id);
-  std::vector<std::string> name_nodes();
+  std::vector<std::string> name_nodes(const std::vector<bool>& unwritten);
   void add_outputs();
 
   const Model& model_;

@@ -53,7 +53,7 @@ class NodeWriter {
     const Extent filters = convolution.weights.rows();
     Shape shape{filters, static_cast<Extent>(convolution.weights.cols() / (window.kernel[0] * window.kernel[1]))};
     for (const Extent length : per_axis(window.kernel)) shape.push_back(length);
-    inputs_.push_back(graph_.add_matrix(name_ + ".weight", shape, convolution.weights, false));
+    inputs_.push_back(graph_.add_weights(name_ + ".weight", shape, convolution.weights, false));
     if (!convolution.bias.empty()) inputs_.push_back(graph_.add_floats(name_ + ".bias", {filters}, convolution.bias));
     onnx::NodeProto& node = add("Conv");
     set_window(node, window);
@@ -68,12 +68,12 @@ class NodeWriter {
       graph_.fail(fmt::format("node '{}' is linear on an input of {}, expected two axes", name_, shape_text(x)));
     if (x.size() == 2) {
       const Shape shape{linear.weights.rows(), linear.weights.cols()};
-      inputs_.push_back(graph_.add_matrix(name_ + ".weight", shape, linear.weights, false));
+      inputs_.push_back(graph_.add_weights(name_ + ".weight", shape, linear.weights, false));
       if (!linear.bias.empty()) inputs_.push_back(graph_.add_floats(name_ + ".bias", bias, linear.bias));
       return set(add("Gemm"), "transB", std::int64_t{1});
     }
     const Shape shape{linear.weights.cols(), linear.weights.rows()};
-    inputs_.push_back(graph_.add_matrix(name_ + ".weight", shape, linear.weights, true));
+    inputs_.push_back(graph_.add_weights(name_ + ".weight", shape, linear.weights, true));
     if (linear.bias.empty()) {
       add("MatMul");
       return;

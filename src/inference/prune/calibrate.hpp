@@ -1,0 +1,17 @@
+#pragma once
+
+#include <map>
+
+#include "prune/quantise_values.hpp"
+#include "spdnn/model.hpp"
+#include "spdnn/run_settings.hpp"
+#include "spdnn/tensor.hpp"
+
+namespace spdnn {
+
+/// The ranges, on images, of all values that convolutions and linear nodes read. UsageError if the model cannot be run
+/// or there are no images.
+std::map<ValueId, ValueRange> calibrated_ranges(const Model& model, const Tensor& images,
+                                                const EngineSettings& settings);
+
+}  // namespace spdnn
