@@ -37,7 +37,7 @@ CheckpointClock due_clock(std::function<bool()> stop = {}) {
   return {{.every = 1, .stop = std::move(stop)}, [now = 0.0]() mutable { return now += 1e6; }};
 }
 
-const CheckpointRounds::Keep kNothingToKeep = [](const auto&) {
+const CheckpointRounds::Keep nothing_to_keep = [](const auto&) {
   ADD_FAILURE();
   return CheckpointRounds::Rest();
 };
@@ -56,7 +56,7 @@ std::vector<After> round_of(const std::function<After(Communicator&, CheckpointC
 TEST(CheckpointRounds, ARankThatStopsStopsAllOfThem) {
   const auto after = round_of([](Communicator& ranks, CheckpointClock& clock) {
     clock.due_in();
-    return CheckpointRounds(ranks, clock).enter(ranks.place().rank == 2, kNothingToKeep);
+    return CheckpointRounds(ranks, clock).enter(ranks.place().rank == 2, nothing_to_keep);
   });
   EXPECT_EQ(after, std::vector(3, After::stopped));
 }
@@ -64,7 +64,7 @@ TEST(CheckpointRounds, ARankThatStopsStopsAllOfThem) {
 TEST(CheckpointRounds, WhereAllAreDoneNothingIsWritten) {
   const auto after = round_of([](Communicator& ranks, CheckpointClock& clock) {
     clock.due_in();
-    return CheckpointRounds(ranks, clock).enter(true, kNothingToKeep);
+    return CheckpointRounds(ranks, clock).enter(true, nothing_to_keep);
   });
   EXPECT_EQ(after, std::vector(3, After::done));
 }
@@ -90,7 +90,7 @@ TEST(CheckpointRounds, ARankWhoseWorkFailsEndsTheOthersRounds) {
     CheckpointRounds rounds(ranks, clock);
     try {
       if (ranks.place().rank == 2) throw DataError("broken");
-      rounds.enter(false, kNothingToKeep);
+      rounds.enter(false, nothing_to_keep);
     } catch (const DataError&) {
       EXPECT_TRUE(rounds.open());
       rounds.fail();
@@ -126,7 +126,7 @@ TEST(CheckpointRounds, ACheckpointsRestIsDoneWhileTheRunGoesOn) {
       EXPECT_EQ(written, 0) << "the root's layers are to come";
     }
     if (ranks.place().rank != 1) layers_done.set_value();
-    EXPECT_EQ(rounds.enter(true, kNothingToKeep), After::done);
+    EXPECT_EQ(rounds.enter(true, nothing_to_keep), After::done);
     EXPECT_EQ(written, 3);
     EXPECT_GT(clock.writing(), 0);
   };
@@ -139,7 +139,7 @@ TEST(CheckpointRounds, WhatFailsBesideTheRunEndsTheNextRound) {
     CheckpointRounds rounds(ranks, clock);
     rounds.enter(false, [&](const auto&) -> CheckpointRounds::Rest { return [] { throw DataError("broken"); }; });
     EXPECT_TRUE(rounds.open());
-    EXPECT_THROW(rounds.enter(true, kNothingToKeep), DataError);
+    EXPECT_THROW(rounds.enter(true, nothing_to_keep), DataError);
     EXPECT_FALSE(rounds.open());
   };
   for (const auto& thrown : testing::on_ranks(1, work)) EXPECT_EQ(thrown, nullptr);
@@ -158,7 +158,7 @@ TEST(CheckpointRounds, ARankThatFailsDoesItsPartOfWhatIsWritten) {
     });
     try {
       if (ranks.place().rank == 2) throw DataError("broken");
-      rounds.enter(false, kNothingToKeep);
+      rounds.enter(false, nothing_to_keep);
     } catch (const DataError&) {
       rounds.fail();
     }
@@ -184,7 +184,8 @@ class CheckpointsOfARun : public ::testing::TestWithParam<int> {
     CheckpointKeeper keeper(path_, Checkpoint(plan, Precision::fp32, image_digest(images_).value(), 100), {});
     const RunOrder order = order_for(find_variant("cpu_openmp"), Precision::fp32, plan, facts_of(images_));
     CheckpointClock clock = due_clock();
-    const Keeping keeping{clock, [&](RankedResult all, LeftWork& left, const auto&) { copy(keeper, all, left); }};
+    const Keeping keeping{clock,
+                          [&](const RankedResult& all, LeftWork& left, const auto&) { copy(keeper, all, left); }};
     RunOptions options;
     options.engine.threads = 1;
     options.batch = 14;
@@ -253,7 +254,7 @@ TEST_P(CheckpointsOfARun, CanEachBeContinuedToTheSameCategories) {
 
 INSTANTIATE_TEST_SUITE_P(Ranks, CheckpointsOfARun, ::testing::Values(1, 3));
 
-const ActivationParts kNoActivations = [] { return std::nullopt; };
+const ActivationParts no_activations = [] { return std::nullopt; };
 
 TEST(CheckpointKeeper, WhatLeavesNoLessToDoIsNotWritten) {
   const TemporaryDirectory directory;
@@ -265,10 +266,10 @@ TEST(CheckpointKeeper, WhatLeavesNoLessToDoIsNotWritten) {
   CheckpointKeeper keeper(path, begin, {});
   Checkpoint now = begin;
   now.left = {{0, {0, 1}, {}}};
-  keeper.keep(now, kNoActivations);
+  keeper.keep(now, no_activations);
   EXPECT_FALSE(fs::exists(path));
   now.left = {{0, {1}, {}}};
-  keeper.keep(now, kNoActivations);
+  keeper.keep(now, no_activations);
   EXPECT_TRUE(fs::exists(path));
   EXPECT_EQ(keeper.costs().written, 1);
   EXPECT_EQ(keeper.costs().bytes, fs::file_size(path));
@@ -277,7 +278,7 @@ TEST(CheckpointKeeper, WhatLeavesNoLessToDoIsNotWritten) {
   fs::remove(path);
   std::ofstream(path) << "further";
   now.left = {{0, {0, 1}, {}}};
-  EXPECT_EQ(keeper.finish(now, kNoActivations), "");
+  EXPECT_EQ(keeper.finish(now, no_activations), "");
   EXPECT_EQ(fs::file_size(path), 7U);
 }
 
@@ -292,8 +293,8 @@ TEST(CheckpointKeeper, WhereItCannotBeWrittenTheRunGoesOnAndIsWarnedOnce) {
   CheckpointKeeper keeper(path, begin, [&](const std::string& text) { warnings.push_back(text); });
   Checkpoint now = begin;
   now.left = {{0, {1}, {}}};
-  keeper.keep(now, kNoActivations);
-  keeper.keep(now, kNoActivations);
+  keeper.keep(now, no_activations);
+  keeper.keep(now, no_activations);
   ASSERT_EQ(warnings.size(), 1U);
   EXPECT_TRUE(warnings[0].starts_with(path + ": ") && warnings[0].ends_with("; the run goes on")) << warnings[0];
   ASSERT_EQ(keeper.notes().size(), 1U);

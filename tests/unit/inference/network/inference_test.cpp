@@ -144,7 +144,7 @@ TEST(Inference, OfAPlannedNetworkDoesNotPlanAgain) {
 TEST(Inference, OfWhichTheRunToCompareWithDoesNotFitEndsBeforeItBegins) {
   Network network;
   network.layers.assign(2, testing::make_layer(256, testing::Rows(256, {{0, 1.F}, {1, 2.F}}), -1));
-  const ImageSet images(testing::make_matrix(256, testing::Rows(4, {{0, 1.F}})));
+  const ImageSet images{testing::make_matrix(256, testing::Rows(4, {{0, 1.F}}))};
   const std::size_t unreduced = make_plan(network, parse_passes("dead")).bytes();
   ASSERT_GT(unreduced, make_plan(network, kExactPasses).bytes());
   InferenceSpec spec;

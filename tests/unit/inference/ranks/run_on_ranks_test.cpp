@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <cinttypes>
 #include <cstddef>
 #include <cstdio>
 #include <cstring>
@@ -39,11 +38,11 @@ int damage_shared_memory() {
   int pieces = 0;
   std::ifstream maps("/proc/self/maps");
   for (std::string line; std::getline(maps, line);) {
-    std::uintptr_t begin = 0;
-    std::uintptr_t end = 0;
+    void* begin = nullptr;
+    void* end = nullptr;
     if (line.find("/memfd:spdnn") == std::string::npos) continue;
-    if (std::sscanf(line.c_str(), "%" SCNxPTR "-%" SCNxPTR, &begin, &end) != 2) continue;
-    std::memset(reinterpret_cast<void*>(begin), 0, end - begin);
+    if (std::sscanf(line.c_str(), "%p-%p", &begin, &end) != 2) continue;
+    std::memset(begin, 0, static_cast<std::size_t>(static_cast<char*>(end) - static_cast<char*>(begin)));
     ++pieces;
   }
   return pieces;
