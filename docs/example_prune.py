@@ -1,5 +1,6 @@
-"""Prunes vgg8, a network of six convolutions and two linear layers, on Fashion-MNIST with PyTorch, in minutes on two
-cores, and writes it as ONNX and safetensors. The dense network is the teacher: no labels are used after it.
+"""Prunes vgg8, a network of six convolutions and two linear layers, on Fashion-MNIST with PyTorch, and writes it as ONNX
+and safetensors. The dense network is the teacher: no labels are used after it. An image takes about 20 ms of one core's
+time, so that 16000 take six minutes; that is too few to keep the accuracy at 95 % zeros (94.63 % became 82.32 %).
 
 usage: example_prune.py FOLDER OUT [--start DENSE.safetensors] [--share 0.95] [--images 30000] [--seed 1] [--threads 2]
 
