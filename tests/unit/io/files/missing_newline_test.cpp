@@ -17,7 +17,7 @@ using test::error_of;
 using test::Scratch;
 using test::write;
 
-const std::string kRefused =
+const std::string cut_refusal =
     "the file ends within a line and may be truncated, expected a newline at its end (--allow-missing-newline accepts "
     "the line)";
 
@@ -30,7 +30,7 @@ struct LayerText {
   std::string name;
   std::string text;
 };
-const std::vector<LayerText> kLayers{
+const std::vector<LayerText> layer_texts{
     {"n4-l1.tsv", "1\t2\t6.250000e-02\n4\t4\t2.500000e-01\n"},
     {"n4-l1.mtx", "%%MatrixMarket matrix coordinate real general\n4 4 2\n1 2 6.25e-2\n4 4 2.5e-1\n"}};
 
@@ -40,7 +40,7 @@ std::string as_stored(const std::string& name, const std::string& text) {
 
 TEST(MissingNewline, NoLayerThatIsCutWithinALineIsRead) {
   const Scratch scratch;
-  for (const LayerText& layer : kLayers)
+  for (const LayerText& layer : layer_texts)
     for (const std::string& name : {layer.name, layer.name + ".gz"}) {
       for (std::size_t size = 1; size <= layer.text.size(); ++size) {
         const std::string cut = layer.text.substr(0, size);
@@ -55,7 +55,7 @@ TEST(MissingNewline, NoLayerThatIsCutWithinALineIsRead) {
 
 TEST(MissingNewline, OfLayersIsRefusedAtTheEndOfTheTextOrAllowedWithANote) {
   const Scratch scratch;
-  for (const LayerText& layer : kLayers)
+  for (const LayerText& layer : layer_texts)
     for (const std::string& name : {layer.name, layer.name + ".gz"}) {
       const Path path = scratch / name;
       const std::string cut = layer.text.substr(0, layer.text.size() - 1);
@@ -63,7 +63,7 @@ TEST(MissingNewline, OfLayersIsRefusedAtTheEndOfTheTextOrAllowedWithANote) {
       const auto lines = std::count(cut.begin(), cut.end(), '\n') + 1;
       const auto column = cut.size() - cut.rfind('\n');
       EXPECT_EQ(error_of([&] { read_network(scratch.path(), {}); }),
-                fmt::format("{}:{}:{}: {}", path.string(), lines, column, kRefused));
+                fmt::format("{}:{}:{}: {}", path.string(), lines, column, cut_refusal));
       const NetworkFile allowed = read_network(scratch.path(), {.allow_missing_newline = true});
       EXPECT_EQ(allowed.notes, FileNotes{note_on(path)});
       EXPECT_EQ(allowed.network.edges(), 2U);
@@ -76,7 +76,7 @@ TEST(MissingNewline, OfBiasesIsRefusedOrAllowedWithANote) {
   write(scratch / "n2-l1.tsv", "1\t2\t1\n");
   const Path path = scratch / "n2-l1-bias.tsv";
   write(path, "1\t-0.25\n2\t-0.");
-  EXPECT_EQ(error_of([&] { read_network(scratch.path(), {}); }), path.string() + ":2:6: " + kRefused);
+  EXPECT_EQ(error_of([&] { read_network(scratch.path(), {}); }), path.string() + ":2:6: " + cut_refusal);
   const NetworkFile allowed = read_network(scratch.path(), {.allow_missing_newline = true});
   EXPECT_EQ(allowed.notes, FileNotes{note_on(path)});
   EXPECT_EQ(allowed.network.layers[0].bias.max(), 0);
@@ -91,7 +91,7 @@ TEST(MissingNewline, IsRefusedOfALongTextInManyRoundsToo) {
   text.pop_back();
   write(scratch / "n200000-l1.tsv", text);
   EXPECT_EQ(error_of([&] { read_network(scratch.path(), {}); }),
-            (scratch / "n200000-l1.tsv").string() + ":200000:18: " + kRefused);
+            (scratch / "n200000-l1.tsv").string() + ":200000:18: " + cut_refusal);
 }
 
 TEST(MissingNewline, OfLayersThatAreReadOneAtATimeIsRefusedOrAllowed) {
@@ -101,7 +101,7 @@ TEST(MissingNewline, OfLayersThatAreReadOneAtATimeIsRefusedOrAllowed) {
   const auto strict = open_layer_files(scratch.path(), {});
   ASSERT_TRUE(strict);
   EXPECT_EQ(strict->layers->read(0).weights.entries(), 1U);
-  EXPECT_EQ(error_of([&] { strict->layers->read(1); }), (scratch / "n2-l2.tsv").string() + ":1:8: " + kRefused);
+  EXPECT_EQ(error_of([&] { strict->layers->read(1); }), (scratch / "n2-l2.tsv").string() + ":1:8: " + cut_refusal);
   const auto allowing = open_layer_files(scratch.path(), {.allow_missing_newline = true});
   EXPECT_EQ(allowing->layers->read(1).weights.entries(), 1U);
   EXPECT_EQ(allowing->notes.size(), 1U);

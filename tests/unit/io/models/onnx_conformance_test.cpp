@@ -27,11 +27,11 @@ using onnx::TensorProto;
 /// Cases whose outputs contradict the operator's definition, and onnxruntime, which lists the resizes as broken, too:
 /// in them align_corners divides by the length before it is rounded down. The input of the cast is UINT16 in its
 /// file: the bits of the numbers.
-const std::set<std::string> kDisputed{"test_cast_BFLOAT16_to_FLOAT",
-                                      "test_resize_downsample_scales_cubic_align_corners",
-                                      "test_resize_downsample_scales_linear_align_corners"};
+const std::set<std::string> disputed_cases{"test_cast_BFLOAT16_to_FLOAT",
+                                           "test_resize_downsample_scales_cubic_align_corners",
+                                           "test_resize_downsample_scales_linear_align_corners"};
 
-const fs::path kData = "/usr/share/libonnx-testdata/data";
+const fs::path case_folder = "/usr/share/libonnx-testdata/data";
 
 template <class Message>
 Message read_message(const fs::path& path) {
@@ -112,7 +112,7 @@ class OnnxConformance : public ::testing::Test {
         const Model model = file.read();
         model.validate();
         const std::string wrong = mismatch(one, evaluate(model, inputs));
-        EXPECT_EQ(wrong.empty(), !kDisputed.contains(folder.filename().string())) << folder << ": " << wrong;
+        EXPECT_EQ(wrong.empty(), !disputed_cases.contains(folder.filename().string())) << folder << ": " << wrong;
         return {};
       } catch (const UsageError& error) {
         return fmt::format("net.onnx: input of the case: {}", error.what());
@@ -145,13 +145,13 @@ class OnnxConformance : public ::testing::Test {
 };
 
 TEST_F(OnnxConformance, CasesPassOrAreRefusedWithAReason) {
-  if (!exists(kData)) {
+  if (!exists(case_folder)) {
     ASSERT_EQ(std::getenv("CI"), nullptr) << "libonnx-testdata is not installed";
-    GTEST_SKIP() << kData << " is absent: install libonnx-testdata";
+    GTEST_SKIP() << case_folder << " is absent: install libonnx-testdata";
   }
   std::vector<fs::path> folders;
   for (const char* group : {"node", "pytorch-converted", "pytorch-operator", "simple"})
-    for (const auto& entry : fs::directory_iterator(kData / group)) folders.push_back(entry.path());
+    for (const auto& entry : fs::directory_iterator(case_folder / group)) folders.push_back(entry.path());
   std::sort(folders.begin(), folders.end());
 
   std::map<std::string, Tally> tallies;

@@ -21,7 +21,7 @@ constexpr std::int64_t kLong = std::numeric_limits<std::int64_t>::max();
 
 /// x (N x 4 x 5 x 5) -> Conv of 2 groups -> y.
 struct ConvFile : File {
-  explicit ConvFile(Integers shape = {2, 2, 3, 3}, std::size_t weights = 36) {
+  explicit ConvFile(const Integers& shape = {2, 2, 3, 3}, std::size_t weights = 36) {
     input("x", {-1, 4, 5, 5}).floats("w", shape, std::vector<float>(weights, 1)).output("y");
     node("Conv", {"x", "w"}, "y");
   }

@@ -114,7 +114,7 @@ TEST(Onnx, HalvesBelowTheNormalOnesAreExact) {
 }
 
 TEST(Onnx, WeightsKeepTheirType) {
-  const auto form = [](int type, std::vector<std::uint16_t> bits, bool transposed) {
+  const auto form = [](int type, const std::vector<std::uint16_t>& bits, bool transposed) {
     File file;
     file.input("x", {-1, 2}).output("y");
     onnx::TensorProto& weights = file.tensor("w", {2, 2}, type);

@@ -239,8 +239,9 @@ std::vector<double> means(const std::vector<bool>& reduced) {
 
 TEST(OnnxReduceMean, EachChoiceOfAxesIsAveragedOver) {
   Tensor x = testing::make_tensor({2, 3, 4}, std::vector<float>(24));
-  std::vector<float> values;
-  for (int i = 0; i < 24; ++i) values.push_back(static_cast<float>(i / 4 * (i % 4 + 1)));
+  std::vector<float> values(24);
+  for (int row = 0; row < 6; ++row)
+    for (int i = 0; i < 4; ++i) values[row * 4 + i] = static_cast<float>(row * (i + 1));
   x = testing::make_tensor({2, 3, 4}, values);
   for (unsigned bits = 0; bits < 8; ++bits)
     for (const std::int64_t keep : {0, 1})

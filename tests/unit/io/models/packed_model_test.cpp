@@ -377,25 +377,25 @@ TEST_F(PackedTypedModel, AProgramStandsBesideAModelAlone) {
 }
 
 /// The seeds of the fuzzer were written by the first programs with models; every later program must read them.
-const std::filesystem::path kSeeds =
+const std::filesystem::path seeds_folder =
     std::filesystem::path(__FILE__).parent_path() / "../../../fuzz/corpus/packed_model";
 
 TEST(PackedModels, FilesOfVersionTwoStayReadable) {
-  EXPECT_EQ(ModelText::of(read_packed_model(kSeeds / "some.spdnn"), false), ModelText::of(some_model(), false));
+  EXPECT_EQ(ModelText::of(read_packed_model(seeds_folder / "some.spdnn"), false), ModelText::of(some_model(), false));
 }
 
 TEST(PackedModels, FilesOfVersionThreeStayReadable) {
-  ASSERT_EQ(PackedFile(kSeeds / "typed.spdnn").header().version, 3U);
+  ASSERT_EQ(PackedFile(seeds_folder / "typed.spdnn").header().version, 3U);
   std::vector<std::string> forms;
-  for (const Node& node : read_packed_model(kSeeds / "typed.spdnn").nodes)
+  for (const Node& node : read_packed_model(seeds_folder / "typed.spdnn").nodes)
     if (const Weights* const weights = weights_or_null(node.operation)) forms.push_back(weights->form());
   EXPECT_EQ(forms, (std::vector<std::string>{"2:4 f16", "csr f32 palette of 2", "dense i8"}));
 }
 
 TEST(PackedModels, FilesOfVersionFourStayReadable) {
-  ASSERT_EQ(PackedFile(kSeeds / "codes.spdnn").header().version, 4U);
+  ASSERT_EQ(PackedFile(seeds_folder / "codes.spdnn").header().version, 4U);
   std::vector<std::string> forms;
-  for (const Node& node : read_packed_model(kSeeds / "codes.spdnn").nodes)
+  for (const Node& node : read_packed_model(seeds_folder / "codes.spdnn").nodes)
     if (const Weights* const weights = weights_or_null(node.operation)) forms.push_back(weights->form());
   EXPECT_EQ(forms, (std::vector<std::string>{"dense f32 palette of 12", "csr f32 palette of 12",
                                              "csr f32 palette of 12", "csr f32 palette of 12"}));

@@ -196,6 +196,7 @@ TEST_F(WrittenSafetensors, OfTwoWritersAtOnceOneWinsAndReadersSeeOneOfTheTwo) {
   const std::vector<Model> models{testing::small_network(1, 0.3).model, testing::RandomModel(2).make(30, 2).model};
   for (int round = 0; round < 6; ++round) {
     std::vector<std::thread> writers;
+    writers.reserve(models.size());
     for (const Model& model : models)
       writers.emplace_back([&] { write_safetensors(directory_ / "m.safetensors", model); });
     const auto check = [&] {

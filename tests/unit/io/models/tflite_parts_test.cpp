@@ -59,7 +59,7 @@ TEST(TfliteParts, StridedSlices) {
     const auto count = static_cast<std::int32_t>(begin.size());
     const std::vector<std::int32_t> inputs{x, file.integers("b", {count}, begin), file.integers("e", {count}, end),
                                            file.integers("s", {count}, steps)};
-    file.output(file.add(Code::STRIDED_SLICE, inputs, {}, std::move(options)));
+    file.output(file.add(Code::STRIDED_SLICE, inputs, {}, options));
     return file;
   };
   const auto of = [&](const auto&... arguments) { return outcomes(sliced(arguments...), counted_images(2, 5, 1))[0]; };
