@@ -33,7 +33,7 @@ void expect_values(const Bounded& found, const Shape& shape, const std::vector<d
   for (std::size_t i = 0; i < values.size(); ++i) EXPECT_NEAR(found.values[i], values[i], 1e-7) << i;
 }
 
-const Tensor kNine = make_tensor({1, 1, 3, 3}, {1, 2, 3, 4, 5, 6, 7, 8, 9});
+const Tensor nine_values = make_tensor({1, 1, 3, 3}, {1, 2, 3, 4, 5, 6, 7, 8, 9});
 
 // ---- Convolutions, by scattering ----
 
@@ -142,7 +142,8 @@ TEST(ModelReference, ConvolutionByHand) {
   convolution.weights = testing::make_matrix(4, {{{0, 1.F}, {3, 10.F}}});
   convolution.bias = {0.5F};
   convolution.window = {.kernel = {2, 2}, .pad_begin = {0, 1}, .pad_end = {1, 0}};
-  expect_values(apply_to(convolution, {kNine}), {1, 1, 3, 3}, {40.5, 51.5, 62.5, 70.5, 84.5, 95.5, 0.5, 7.5, 8.5});
+  expect_values(apply_to(convolution, {nine_values}), {1, 1, 3, 3},
+                {40.5, 51.5, 62.5, 70.5, 84.5, 95.5, 0.5, 7.5, 8.5});
 }
 
 TEST(ModelReference, LinearByHand) {
@@ -157,24 +158,24 @@ TEST(ModelReference, BatchNormByHand) {
 
 TEST(ModelReference, PoolsByHand) {
   Pool pool{.window = {.kernel = {2, 2}, .stride = {2, 2}}, .round_up = true};
-  expect_values(apply_to(pool, {kNine}), {1, 1, 2, 2}, {5, 6, 8, 9});
+  expect_values(apply_to(pool, {nine_values}), {1, 1, 2, 2}, {5, 6, 8, 9});
   pool.kind = Pool::Kind::average;
-  expect_values(apply_to(pool, {kNine}), {1, 1, 2, 2}, {3, 4.5, 7.5, 9});
+  expect_values(apply_to(pool, {nine_values}), {1, 1, 2, 2}, {3, 4.5, 7.5, 9});
   pool.count_padding = true;  // elements added by rounding up are not counted
-  expect_values(apply_to(pool, {kNine}), {1, 1, 2, 2}, {3, 4.5, 7.5, 9});
+  expect_values(apply_to(pool, {nine_values}), {1, 1, 2, 2}, {3, 4.5, 7.5, 9});
   pool.window.pad_begin = {1, 1};
   pool.round_up = false;
-  expect_values(apply_to(pool, {kNine}), {1, 1, 2, 2}, {0.25, 1.25, 2.75, 7});
+  expect_values(apply_to(pool, {nine_values}), {1, 1, 2, 2}, {0.25, 1.25, 2.75, 7});
   pool.count_padding = false;
-  expect_values(apply_to(pool, {kNine}), {1, 1, 2, 2}, {1, 2.5, 5.5, 7});
+  expect_values(apply_to(pool, {nine_values}), {1, 1, 2, 2}, {1, 2.5, 5.5, 7});
   pool.kind = Pool::Kind::max;
   const Tensor negative = make_tensor({1, 1, 1, 2}, {-3, -4});
   pool.window = {.kernel = {1, 2}, .pad_begin = {0, 1}, .pad_end = {0, 1}};
   expect_values(apply_to(pool, {negative}), {1, 1, 1, 3}, {-3, -3, -4});  // padding takes no part
   pool.window = {.kernel = {1, 2}, .dilation = {1, 2}};
-  expect_values(apply_to(pool, {kNine}), {1, 1, 3, 1}, {3, 6, 9});
-  expect_values(apply_to(GlobalPool{}, {kNine}), {1, 1, 1, 1}, {5});
-  expect_values(apply_to(GlobalPool{Pool::Kind::max}, {kNine}), {1, 1, 1, 1}, {9});
+  expect_values(apply_to(pool, {nine_values}), {1, 1, 3, 1}, {3, 6, 9});
+  expect_values(apply_to(GlobalPool{}, {nine_values}), {1, 1, 1, 1}, {5});
+  expect_values(apply_to(GlobalPool{Pool::Kind::max}, {nine_values}), {1, 1, 1, 1}, {9});
 }
 
 TEST(ModelReference, ActivationsByHand) {
@@ -253,7 +254,7 @@ TEST(ModelReference, ResizeByHand) {
   expect_values(linear(align_corners, 7), {1, 1, 1, 7}, {10, 15, 20, 25, 30, 35, 40});
   expect_values(linear(align_corners, 1), {1, 1, 1, 1}, {10});
   Resize tall{Resize::Kind::linear, half_pixel, half_down, {2, 1}, {2.F / 3, 1.F / 3}};
-  expect_values(apply_to(tall, {kNine}), {1, 1, 2, 1}, {2.75, 7.25});
+  expect_values(apply_to(tall, {nine_values}), {1, 1, 2, 1}, {2.75, 7.25});
 }
 
 // ---- Bounds ----

@@ -51,11 +51,11 @@ Convolution filters_of(const Window& window) {
 }
 Pool max_pool(const Window& window, bool round_up = false) { return {.window = window, .round_up = round_up}; }
 
-const Shape kImages{kN, 3, 8, 7};
-const Window kThree{.kernel = {3, 3}, .stride = {2, 1}, .pad_begin = {1, 0}, .pad_end = {0, 1}};
+const Shape image_shape{kN, 3, 8, 7};
+const Window strided_window{.kernel = {3, 3}, .stride = {2, 1}, .pad_begin = {1, 0}, .pad_end = {0, 1}};
 
 TEST(FoldPadding, ZerosBeforeAConvolutionAreItsPadding) {
-  const Model model = folded(case_of(kImages, Pad{{0, 0, 2, 1}, {0, 0, 3, 0}}, filters_of(kThree)), 1);
+  const Model model = folded(case_of(image_shape, Pad{{0, 0, 2, 1}, {0, 0, 3, 0}}, filters_of(strided_window)), 1);
   EXPECT_EQ(operations(model), (Names{"convolution"}));
   const Window& window = std::get<Convolution>(model.nodes[0].operation).window;
   EXPECT_EQ(window.pad_begin, (std::array<Index, 2>{3, 1}));
@@ -66,15 +66,15 @@ TEST(FoldPadding, ZerosBeforeAConvolutionAreItsPadding) {
 }
 
 TEST(FoldPadding, OtherPadsBeforeAConvolutionStay) {
-  const Convolution convolution = filters_of(kThree);
-  expect_stays(case_of(kImages, Pad{{0, 0, 1, 1}, {0, 0, 1, 1}, 0.5F}, convolution));
-  expect_stays(case_of(kImages, Pad{{0, 0, 1, -1}, {0, 0, 1, 1}}, convolution));
-  expect_stays(case_of(kImages, Pad{{0, 0, 1, 1}, {0, 0, -1, 1}}, convolution));
-  expect_stays(case_of(kImages, Pad{{0, 0, -1, 0}, {0, 0, 0, 0}}, convolution));
+  const Convolution convolution = filters_of(strided_window);
+  expect_stays(case_of(image_shape, Pad{{0, 0, 1, 1}, {0, 0, 1, 1}, 0.5F}, convolution));
+  expect_stays(case_of(image_shape, Pad{{0, 0, 1, -1}, {0, 0, 1, 1}}, convolution));
+  expect_stays(case_of(image_shape, Pad{{0, 0, 1, 1}, {0, 0, -1, 1}}, convolution));
+  expect_stays(case_of(image_shape, Pad{{0, 0, -1, 0}, {0, 0, 0, 0}}, convolution));
   expect_stays(case_of({kN, 2, 8, 7}, Pad{{0, 1, 0, 0}, {0, 0, 0, 0}}, convolution));
-  expect_stays(case_of(kImages, Pad{{0, 1, 0, 0}, {0, -1, 0, 0}}, convolution));
+  expect_stays(case_of(image_shape, Pad{{0, 1, 0, 0}, {0, -1, 0, 0}}, convolution));
   expect_stays(case_of({2, 3, 8, 7}, Pad{{1, 0, 0, 0}, {0, 0, 0, 0}}, convolution));
-  expect_stays(case_of(kImages, Pad{{0, 0, 1, 1}, {0, 0, 1, 1}}, Activation{}));
+  expect_stays(case_of(image_shape, Pad{{0, 0, 1, 1}, {0, 0, 1, 1}}, Activation{}));
 }
 
 TEST(FoldPadding, PaddingBeyondTheLargestIndexStays) {
@@ -90,37 +90,38 @@ TEST(FoldPadding, NumbersThatNoElementIsBelowArePaddingOfAMaxPool) {
   const Pad lowest{{0, 0, 1, 0}, {0, 0, 1, 1}, kLowest};
   const Pad zeros{{0, 0, 1, 0}, {0, 0, 1, 1}, 0};
   const Window window{.kernel = {3, 2}, .stride = {2, 2}};
-  EXPECT_EQ(operations(folded(case_of(kImages, lowest, max_pool(window)), 1)), (Names{"max pool"}));
-  EXPECT_EQ(operations(folded(case_of(kImages, Activation{}, zeros, max_pool(window)), 1)),
+  EXPECT_EQ(operations(folded(case_of(image_shape, lowest, max_pool(window)), 1)), (Names{"max pool"}));
+  EXPECT_EQ(operations(folded(case_of(image_shape, Activation{}, zeros, max_pool(window)), 1)),
             (Names{"relu", "max pool"}));
-  EXPECT_EQ(operations(folded(case_of(kImages, testing::make_clip(0.25F, 6), zeros, max_pool(window)), 1)),
+  EXPECT_EQ(operations(folded(case_of(image_shape, testing::make_clip(0.25F, 6), zeros, max_pool(window)), 1)),
             (Names{"clip", "max pool"}));
   // 0 is the least of ReLU, and the clip's low end of its: more than that hides what the pool would find.
   const Pad more{{0, 0, 1, 0}, {0, 0, 1, 1}, 0.5F};
-  expect_stays(case_of(kImages, Activation{}, more, max_pool(window)));
-  expect_stays(case_of(kImages, testing::make_clip(0.25F, 6), more, max_pool(window)));
-  expect_stays(case_of(kImages, zeros, max_pool(window)));
-  expect_stays(case_of(kImages, testing::make_clip(-0.25F, 6), zeros, max_pool(window)));
-  expect_stays(case_of(kImages, testing::make_activation(Activation::Kind::leaky_relu, 0.5F), zeros, max_pool(window)));
-  expect_stays(case_of(kImages, lowest, Pool{.kind = Pool::Kind::average, .window = window}));
+  expect_stays(case_of(image_shape, Activation{}, more, max_pool(window)));
+  expect_stays(case_of(image_shape, testing::make_clip(0.25F, 6), more, max_pool(window)));
+  expect_stays(case_of(image_shape, zeros, max_pool(window)));
+  expect_stays(case_of(image_shape, testing::make_clip(-0.25F, 6), zeros, max_pool(window)));
+  expect_stays(
+      case_of(image_shape, testing::make_activation(Activation::Kind::leaky_relu, 0.5F), zeros, max_pool(window)));
+  expect_stays(case_of(image_shape, lowest, Pool{.kind = Pool::Kind::average, .window = window}));
 }
 
 TEST(FoldPadding, PoolsThatWouldHaveOtherWindowsKeepTheirPad) {
   const Window window{.kernel = {2, 2}, .stride = {2, 2}};
   // A window of the pad alone.
-  expect_stays(case_of(kImages, Activation{}, Pad{{0, 0, 2, 0}, {0, 0, 0, 0}}, max_pool(window)));
+  expect_stays(case_of(image_shape, Activation{}, Pad{{0, 0, 2, 0}, {0, 0, 0, 0}}, max_pool(window)));
   // Rounded up, the last window begins in what is padding then.
-  expect_stays(case_of(kImages, Activation{}, Pad{{0, 0, 0, 0}, {0, 0, 1, 0}}, max_pool(window, true)));
-  folded(case_of(kImages, Activation{}, Pad{{0, 0, 0, 0}, {0, 0, 0, 1}}, max_pool(window, true)), 1);
+  expect_stays(case_of(image_shape, Activation{}, Pad{{0, 0, 0, 0}, {0, 0, 1, 0}}, max_pool(window, true)));
+  folded(case_of(image_shape, Activation{}, Pad{{0, 0, 0, 0}, {0, 0, 0, 1}}, max_pool(window, true)), 1);
 }
 
 TEST(FoldPadding, PadsThatOthersReadStayForThem) {
   Rng rng(5);
   ModelBuilder builder;
-  const ValueId x = builder.input(kImages);
+  const ValueId x = builder.input(image_shape);
   const ValueId first = builder.add(Pad{{0, 0, 1, 1}, {0, 0, 0, 0}}, {x});
   const ValueId second = builder.add(Pad{{0, 0, 0, 0}, {0, 0, 1, 1}}, {first});
-  const ValueId y = builder.add(filters_of(kThree), {second});
+  const ValueId y = builder.add(filters_of(strided_window), {second});
   const ValueId z = builder.add(filters_of(testing::same_window(3, 3)), {second});
   const ModelCase c{"", builder.finish({y, first, z}), {testing::random_tensor(rng, {2, 3, 8, 7})}};
   EXPECT_EQ(operations(folded(c, 2)), (Names{"pad", "convolution", "convolution"}));

@@ -137,7 +137,7 @@ struct Chain {
   }
 };
 
-const Pool kHalving{.window = {.kernel = {2, 2}, .stride = {2, 2}}};
+const Pool halving{.window = {.kernel = {2, 2}, .stride = {2, 2}}};
 
 const CsrMatrix& weights_at(const Model& model, std::size_t node) {
   return *matrix_or_null(model.nodes[node].operation);
@@ -145,7 +145,7 @@ const CsrMatrix& weights_at(const Model& model, std::size_t node) {
 
 TEST(DropDeadChannels, NothingIsDroppedWithoutReason) {
   Chain chain;
-  chain.between = {kHalving};
+  chain.between = {halving};
   rewritten(chain.model(), drop_dead_channels, 0);
   rewritten(chain.model(), share_twin_filters, 0);
 }
@@ -155,7 +155,7 @@ TEST(DropDeadChannels, ChannelsThatNothingReadsGo) {
   Activation slopes = testing::make_activation(Activation::Kind::prelu);
   slopes.alphas = testing::random_values(chain.rng, 6, -1, 1);
   chain.between = {testing::random_norm(chain.rng, 6), slopes,
-                   testing::random_convolution(chain.rng, 6, 6, testing::same_window(3, 3), 0.7, 6), kHalving};
+                   testing::random_convolution(chain.rng, 6, 6, testing::same_window(3, 3), 0.7, 6), halving};
   chain.unread(1);
   chain.unread(4);
   const Model model = rewritten(chain.model(), drop_dead_channels, 2);
@@ -172,14 +172,14 @@ TEST(DropDeadChannels, ConstantChannelsBecomeABias) {
     rows[3].clear();
   });
   chain.first.bias = {2, 1, 1, -5, 1, 1};
-  chain.between = {testing::random_norm(chain.rng, 6), testing::make_activation(Activation::Kind::sigmoid), kHalving};
+  chain.between = {testing::random_norm(chain.rng, 6), testing::make_activation(Activation::Kind::sigmoid), halving};
   const Model model = rewritten(chain.model(), drop_dead_channels, 2);
   EXPECT_EQ(weights_at(model, 0).rows, 4U);
 }
 
 TEST(DropDeadChannels, AFlattenedChannelGoesWithAllItsPixels) {
   Chain chain;
-  chain.between = {kHalving};
+  chain.between = {halving};
   auto rows = rows_of(chain.second.weights);
   rows[2].clear();
   chain.second.weights = testing::make_matrix(chain.second.weights.cols(), rows);
@@ -191,7 +191,7 @@ TEST(DropDeadChannels, AFlattenedChannelGoesWithAllItsPixels) {
 
 TEST(DropDeadChannels, OneGoneMakesOthersGo) {
   Chain chain;
-  chain.between = {kHalving};
+  chain.between = {halving};
   auto rows = rows_of(chain.second.weights);
   rows[0] = {{3 * 4 + 1, 2.F}};  // reads channel 3 alone, which is constant, and so becomes constant itself
   chain.second.weights = testing::make_matrix(chain.second.weights.cols(), rows);
@@ -204,7 +204,7 @@ TEST(DropDeadChannels, PaddingKeepsConstantsThatAreNotZero) {
     Chain chain;
     chain.change_first([](auto& rows) { rows[2].clear(); });
     chain.first.bias[2] = bias;
-    chain.between = {Activation{}, kHalving};
+    chain.between = {Activation{}, halving};
     chain.second.window.pad_end = {1, 0};
     chain.last = testing::random_linear(chain.rng, 5 * 4 * 4, 4, 0.5);
     ModelBuilder builder;
@@ -236,13 +236,13 @@ TEST(DropDeadChannels, ADepthwiseFilterWithoutWeightsIsConstant) {
   auto rows = rows_of(depthwise.weights);
   rows[5].clear();
   depthwise.weights = testing::make_matrix(9, rows);
-  chain.between = {depthwise, kHalving};
+  chain.between = {depthwise, halving};
   rewritten(chain.model(), drop_dead_channels, 1);
 }
 
 TEST(DropDeadChannels, OneChannelStays) {
   Chain chain;
-  chain.between = {kHalving};
+  chain.between = {halving};
   chain.second.weights = testing::make_matrix(24, testing::Rows(5));
   const Model model = rewritten(chain.model(), drop_dead_channels, 5 + 4);
   EXPECT_EQ(weights_at(model, 0).rows, 1U);
@@ -279,7 +279,7 @@ TEST(ShareTwinFilters, ReadersAddUpTheWeightsOfTwins) {
     rows[3] = rows[0];
   });
   chain.first.bias = {1, 2, 3, 1.5F, 2, 2};  // rows 0 and 3 differ in their biases
-  chain.between = {Activation{}, kHalving};
+  chain.between = {Activation{}, halving};
   const Model model = rewritten(chain.model(), share_twin_filters, 2);
   EXPECT_EQ(weights_at(model, 0).rows, 4U);
   EXPECT_EQ(weights_at(model, 3).cols, 16U);
@@ -298,7 +298,7 @@ TEST(ShareTwinFilters, TwinsThatAreTreatedDifferentlyStay) {
     (*values)[2] = (*values)[1];
   }
   norm.shift[2] += 1;
-  chain.between = {norm, kHalving};
+  chain.between = {norm, halving};
   rewritten(chain.model(), share_twin_filters, 1);
 }
 
@@ -306,7 +306,7 @@ TEST(ShareTwinFilters, TwinsThatAreTreatedDifferentlyStay) {
 template <class Change>
 Chain chain_of_twins(const Change& change) {
   Chain chain;
-  chain.between = {kHalving};
+  chain.between = {halving};
   chain.change_first([](auto& rows) { rows[1] = rows[0]; });
   chain.first.bias.clear();
   auto rows = rows_of(chain.second.weights);
@@ -350,7 +350,7 @@ ModelCase model_for_all() {
     return builder.add(Elementwise{kind}, {a, b});
   };
   const ValueId padded = builder.add(Pad{{0, 0, 0, 0}, {0, 0, 0, 0}, 0}, {x});
-  const ValueId first = builder.add(kHalving, {builder.add(chain.first, {padded})});
+  const ValueId first = builder.add(halving, {builder.add(chain.first, {padded})});
   const ValueId second = builder.add(chain.second, {first});
   const ValueId normed = builder.add(testing::random_norm(chain.rng, 5), {second});
   const ValueId clipped = builder.add(testing::make_clip(0, 6), {combined(Elementwise::Kind::add, normed, number(3))});

@@ -256,20 +256,21 @@ std::vector<ModelCase> joins_battery() {
             builder.add(testing::make_clip(-0.5F, 0.25F), {clipped})};
   });
   for (const auto& [kernel, groups] : {std::pair{3U, 1U}, {1U, 1U}, {3U, 24U}})
-    add("lines_" + std::to_string(kernel) + "_" + std::to_string(groups), [&](auto& builder, ValueId, ValueId a) {
-      const auto number = [&](float value) { return builder.constant(testing::make_tensor({}, {value})); };
-      ValueId y =
-          builder.add(testing::random_convolution(rng, 24, 24, testing::same_window(kernel, kernel), 0.6, groups), {a});
-      y = builder.add(testing::make_activation(Activation::Kind::hard_swish), {y});
-      y = builder.add(Both{Both::Kind::multiply}, {number(0.75F), y});
-      y = builder.add(Both{Both::Kind::add}, {y, number(-0.125F)});
-      y = builder.add(Both{Both::Kind::subtract}, {number(0.5F), y});
-      y = builder.add(testing::make_clip(-1, 0.25F), {y});
-      return std::vector<ValueId>{builder.add(Both{Both::Kind::subtract}, {y, number(0.25F)})};
-    });
+    add("lines_" + std::to_string(kernel) + "_" + std::to_string(groups),
+        [&, kernel = kernel, groups = groups](auto& builder, ValueId, ValueId a) {
+          const auto number = [&](float value) { return builder.constant(testing::make_tensor({}, {value})); };
+          ValueId y = builder.add(
+              testing::random_convolution(rng, 24, 24, testing::same_window(kernel, kernel), 0.6, groups), {a});
+          y = builder.add(testing::make_activation(Activation::Kind::hard_swish), {y});
+          y = builder.add(Both{Both::Kind::multiply}, {number(0.75F), y});
+          y = builder.add(Both{Both::Kind::add}, {y, number(-0.125F)});
+          y = builder.add(Both{Both::Kind::subtract}, {number(0.5F), y});
+          y = builder.add(testing::make_clip(-1, 0.25F), {y});
+          return std::vector<ValueId>{builder.add(Both{Both::Kind::subtract}, {y, number(0.25F)})};
+        });
   for (const auto& [kernel, groups] : {std::pair{3U, 1U}, {1U, 1U}, {3U, 24U}})
     add("sums_in_a_row_" + std::to_string(kernel) + "_" + std::to_string(groups),
-        [&](auto& builder, ValueId, ValueId a) {
+        [&, kernel = kernel, groups = groups](auto& builder, ValueId, ValueId a) {
           const auto number = [&](float value) { return builder.constant(testing::make_tensor({}, {value})); };
           const ValueId y = builder.add(
               testing::random_convolution(rng, 24, 24, testing::same_window(kernel, kernel), 0.6, groups), {a});
@@ -289,7 +290,7 @@ std::vector<ModelCase> joins_battery() {
     };
     for (const auto& [kernel, groups] : {std::pair{3U, 1U}, {1U, 1U}, {3U, 24U}})
       add("activation_then_shortcut_" + std::to_string(kernel) + "_" + std::to_string(groups),
-          [&](auto& builder, ValueId, ValueId a) {
+          [&, kernel = kernel, groups = groups](auto& builder, ValueId, ValueId a) {
             const ValueId b = builder.add(
                 testing::random_convolution(rng, 24, 24, testing::same_window(kernel, kernel), 0.6, groups), {a});
             const ValueId clipped = builder.add(testing::make_clip(-0.5F, 0.5F), {b});

@@ -30,7 +30,7 @@ TEST(ConvSummary, MeansAreGeometricOverLayersOfOneSetting) {
 }
 
 TEST(ConvSummary, BreakEvenLiesWhereTheLogarithmOfTheSpeedUpIsZero) {
-  const auto of = [](std::vector<ConvLine> lines) { return conv_break_evens(lines).at(0); };
+  const auto of = [](const std::vector<ConvLine>& lines) { return conv_break_evens(lines).at(0); };
   const ConvBreakEven between = of({conv_line("a", 0.9, 8), conv_line("a", 0.5, 0.5)});
   EXPECT_NEAR(between.zeros.value(), 0.6, 1e-12);
   const ConvBreakEven faster = of({conv_line("a", 0.5, 1.5), conv_line("a", 0.9, 2)});

@@ -226,9 +226,9 @@ TEST(TextForms, NamesOfCsvColumnsNeedNoQuotation) {
 TEST(TextForms, NoTextOfAParagraphIsALinkOrAnImageInMarkdown) {
   const auto paragraph = [](const std::string& text) {
     const std::string page = to_markdown({"T", text, {{"s", "S", {Table{"t", text, {{"a"}}, {}}}}}});
-    EXPECT_NE(page.find("\n\n" + page.substr(5, page.find("\n", 5) - 5) + "\n", 6), std::string::npos)
+    EXPECT_NE(page.find("\n\n" + page.substr(5, page.find('\n', 5) - 5) + "\n", 6), std::string::npos)
         << "the caption, too";
-    return page.substr(5, page.find("\n", 5) - 5);
+    return page.substr(5, page.find('\n', 5) - 5);
   };
   EXPECT_EQ(paragraph("a ![x](http://y) [z](http://y) *b* <i> & \\"),
             "a !\\[x](http://y) \\[z](http://y) \\*b\\* &lt;i> &amp; \\\\");
