@@ -3,12 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
-#include <cstdint>
 #include <stdexcept>
 #include <vector>
 
+#include "core/types/narrow_floats.hpp"
 #include "model/graph/node_text.hpp"
 #include "model/graph/quantised.hpp"
 #include "model/rewrites/channels.hpp"
@@ -19,15 +18,11 @@ namespace spdnn {
 
 namespace {
 
-constexpr float kLargestHalf = 65504;
 constexpr float kLargestWhole = 127;
 
 float nearest_half(float value) {
-  if (std::abs(value) < 0x1p-14F) return std::nearbyint(value * 0x1p24F) * 0x1p-24F;  // subnormal in binary16
-  const auto bits = std::bit_cast<std::uint32_t>(value);
-  const std::uint32_t half = 0xfffU + (bits >> 13U & 1U);
-  const auto nearest = std::bit_cast<float>((bits + half) & ~0x1fffU);
-  if (std::abs(nearest) > kLargestHalf) throw std::invalid_argument(fmt::format("{} exceeds fp16", value));
+  const float nearest = float_of_f16(nearest_f16(value));
+  if (!std::isfinite(nearest)) throw std::invalid_argument(fmt::format("{} exceeds fp16", value));
   return nearest;
 }
 

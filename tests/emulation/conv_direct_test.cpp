@@ -4,7 +4,6 @@
 
 #include "blocks_of_images.hpp"
 #include "core/types/narrow_floats.hpp"
-#include "core/types/nearest_half.hpp"
 #include "engines/cuda/conv_direct/direct.cuh"
 #include "model/oracle/evaluate.hpp"
 #include "support/models.hpp"

@@ -1,7 +1,6 @@
 #include <gtest/gtest.h>
 
 #include "core/types/narrow_floats.hpp"
-#include "core/types/nearest_half.hpp"
 #include "core/types/plan.hpp"
 #include "spdnn/categories.hpp"
 #include "spdnn/images.hpp"

@@ -6,7 +6,7 @@
 #include <numeric>
 #include <vector>
 
-#include "core/types/nearest_half.hpp"
+#include "core/types/narrow_floats.hpp"
 
 namespace spdnn::cuda {
 

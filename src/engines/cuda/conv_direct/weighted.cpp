@@ -10,7 +10,6 @@
 #include <memory>
 
 #include "core/types/narrow_floats.hpp"
-#include "core/types/nearest_half.hpp"
 #include "engines/cuda/conv_direct/epilogue.hpp"
 #include "engines/cuda/conv_direct/kernels.hpp"
 #include "engines/cuda/runtime/device.hpp"
