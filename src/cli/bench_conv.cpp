@@ -79,16 +79,18 @@ CommandForm bench_conv_form() {
       ("runs", takes("N"), "number of runs of each side, however long they take")                              //
       ("json", takes("FILE"), "write one JSON line per measurement here (-: stdout)")                          //
       ("html", takes("FILE"), "write a page with all times, here (-: stdout)");
-  return {.name = "bench conv",
-          .summary =
-              "Times our kernels for convolutions and, in turns with them, oneDNN's, or on a GPU conv_direct, "
-              "cuSPARSE's and cuDNN's, on the layers of a table, with random weights of which shares are zeros. First "
-              "and depthwise layers stay dense. Some outputs of each are compared with sums in fp64.",
-          .usage = "spdnn bench conv --table NAME [OPTIONS]",
-          .groups = {group},
-          .examples =
-              "  spdnn bench conv --table resnet50 --sparsity 0.7,0.8,0.9,0.95 --threads 1\n"
-              "  spdnn bench conv --table vgg16 --sparsity 0.9 --device cuda --json vgg16.jsonl\n"};
+  return {
+      .name = "bench conv",
+      .summary =
+          "Times our kernels for convolutions on the layers of a table, with random weights, pruned to the given "
+          "sparsities, in turns with oneDNN's. On a GPU each of our kernel families is timed, including conv_uniform "
+          "(benchmark only), in turns with conv_direct in fp32 and fp16 (direct16), cuSPARSE's and cuDNN's kernels. "
+          "First and depthwise layers stay dense. Some outputs of each are compared with sums in fp64.",
+      .usage = "spdnn bench conv --table NAME [OPTIONS]",
+      .groups = {group},
+      .examples =
+          "  spdnn bench conv --table resnet50 --sparsity 0.7,0.8,0.9,0.95 --threads 1\n"
+          "  spdnn bench conv --table vgg16 --sparsity 0.9 --device cuda --json vgg16.jsonl\n"};
 }
 
 int bench_conv(const Arguments& arguments) {

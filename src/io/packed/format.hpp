@@ -13,8 +13,8 @@
 /// have no TypedRecords, of version 3, whose TypedRecords end before `order`, and of version 4, which has no Huffman
 /// codes, are read as well. Everything is little-endian, without gaps other than those listed here:
 ///
-/// Header                      the contents; enough for packed_contents() SectionEntry[sections]      the table: the
-/// place of each section, and its checksum
+///   Header                      the contents; enough for packed_contents()
+///   SectionEntry[sections]      the table: the place of each section, and its checksum
 ///   sections                    in the order of the table, each on the next 64-byte bound; the gaps are zeros
 ///
 /// A section of kind network, plan or plan_in_order is a ChainRecord and its LayerRecords; one of kind images is an
@@ -25,10 +25,10 @@
 /// form in memory is read directly into place. The header has checksums of itself and the table, the table has those of
 /// the sections, and the reader refuses gaps that are not zero, so that no byte of a file can change unnoticed.
 ///
-/// Files are small because columns take two bytes in matrices of up to 65536 columns, rows of equal length need no
+/// Files are small. In plain matrices columns take two bytes if there are up to 65536, rows of equal length need no
 /// offsets, and values are stored once if they are all equal, as a palette and one byte per entry if there are up to
-/// 256 distinct ones, and as a palette and two bytes per entry if there are up to 65536. Typed tensors have Huffman
-/// codes of their columns and of their palette's codes (entropy_coding.hpp).
+/// 256 distinct ones, and as a palette and two bytes per entry if there are up to 65536. Typed tensors instead have
+/// Huffman codes of the columns of CSR and of a palette's codes (entropy_coding.hpp).
 namespace spdnn::packed {
 
 static_assert(std::endian::native == std::endian::little,
