@@ -75,13 +75,24 @@ class Masks:
     @property
     def share(self) -> float:
         """Of zeros, of all weights that have masks."""
-        kept = sum(int(mask.sum()) for mask in self._masks.values())
-        return 1 - kept / sum(mask.numel() for mask in self._masks.values())
+        return self._zeros / self._total
+
+    @property
+    def _zeros(self) -> int:
+        return self._total - sum(int(mask.sum()) for mask in self._masks.values())
+
+    @property
+    def _total(self) -> int:
+        return sum(mask.numel() for mask in self._masks.values())
 
     @property
     def shares(self) -> dict[str, float]:
         """Of zeros, by layer."""
         return {name: 1 - int(mask.sum()) / mask.numel() for name, mask in self._masks.items()}
+
+    def can_have(self, share: float) -> bool:
+        """Whether no more weights are zero already than select(share) leaves."""
+        return self._zeros <= round(share * self._total)
 
     @torch.no_grad()
     def select(self, share: float, power: float = 0.0) -> None:
@@ -142,7 +153,7 @@ def prune(module: torch.nn.Module, share: float, train: Callable[[Masks, float],
     if not 0 <= _arguments.number("trial", trial) <= 1:
         raise UsageError(f"trial: {trial}, expected 0 to 1")
     masks = Masks(module)
-    if masks.share > wanted:
+    if not masks.can_have(wanted):
         raise UsageError(f"share: {masks.share:.4f} of the weights are zero already, more than {wanted}")
     for number in range(1, count + 1):
         of_round = 1 - (1 - masks.share) * ((1 - wanted) / (1 - masks.share)) ** (1 / (count - number + 1))

@@ -143,11 +143,10 @@ void store_groups(Model& model) {
                                counted(form.crowded, "node stays", "nodes stay"), form.most_crowded)});
 }
 
-/// With --inputs, the values that convolutions and linear nodes read are rounded to 8 bits, too.
-void round_values(Model& model, const po::variables_map& values) {
+/// Rounds what convolutions and linear nodes read to 8 bits.
+void round_values(Model& model, const Tensor& images) {
   EngineSettings settings;
   settings.device = Device::cpu;
-  const Tensor images = load_model_images(model_inputs(values), model).images;
   const auto ranges = calibrated_ranges(model, images, settings);
   const std::size_t rounded = quantise_values(model, ranges);
   print_message({fmt::format("note: {} rounded to 8 bits, with ranges of {}",
@@ -167,15 +166,23 @@ void round_weights(Model& model, const std::string& to) {
 /// Does what --to asks for, and says what that changed.
 void change_weights(const Path& out, const po::variables_map& values, Model& model) {
   const auto to = text_of(values, "to");
-  if (values.count("inputs") != 0 && to != "int8") throw UsageError("--inputs: only --to int8 takes images");
+  const ModelInputs inputs = model_inputs(values);
+  const bool has_images = values.count("inputs") != 0;
+  if (has_images && to != "int8") throw UsageError("--inputs: only --to int8 takes images");
   if (!to) return;
   if (out.extension() != ".spdnn" && (out.extension() != ".onnx" || *to != "int8"))
     throw UsageError("--to: only packed models, .spdnn, hold such weights; .onnx holds int8");
+  if (std::none_of(model.nodes.begin(), model.nodes.end(),
+                   [](const Node& node) { return weights_or_null(node.operation) != nullptr; }))
+    throw DataError("--to: the model has no convolution or linear node, so no weights");
+  LoadedImages images;
+  if (has_images) images = load_model_images(inputs, model);
+  for (const std::string& note : images.notes) print_message({"note: ", note});
   if (*to == "2:4")
     store_groups(model);
   else
     round_weights(model, *to);
-  if (values.count("inputs") != 0) round_values(model, values);
+  if (has_images) round_values(model, images.images);
 }
 
 /// The model is converted as it is in its file, without the rewrites of `infer`.
@@ -272,7 +279,10 @@ int convert(const Arguments& arguments) {
     convert_model(in, out, values);
     return 0;
   }
-  refuse(values, {"shape", "program", "tune", "batch", "threads", "weights", "to", "inputs"}, "networks and images");
+  refuse(values,
+         {"shape", "program", "tune", "batch", "threads", "weights", "to", "inputs", "table", "first", "subtract",
+          "divide", "mean", "std"},
+         "networks and images");
   if (kind == Kind::network)
     convert_network(in, out, values);
   else

@@ -39,6 +39,8 @@ void add_model_inputs(po::options_description& options) {
 ModelInputs model_inputs(const po::variables_map& values) {
   ModelInputs inputs;
   const std::vector<std::string> given = texts_of(values, "inputs");
+  if (given.empty())
+    refuse(values, {"table", "first", "subtract", "divide", "mean", "std"}, "a command without --inputs");
   if (given.size() == 1)
     inputs.path = given.front();
   else

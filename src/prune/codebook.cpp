@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 namespace spdnn {
 
@@ -29,17 +30,32 @@ std::vector<float> different_values(const std::vector<Sample>& samples) {
 }
 
 /// Where the density of samples is f, the step between neighbours is 1/f on average, and step^(2/3) is f^(1/3) x step:
-/// numbers at equal steps of the sum of these are as dense as f^(1/3).
+/// numbers at equal steps of the sum of these are as dense as f^(1/3). A gap counts as the share of one number at most,
+/// and all numbers are different, so that each has samples.
 std::vector<float> start_of(const std::vector<float>& values, std::size_t size) {
-  std::vector<double> reach(values.size());
+  std::vector<double> steps(values.size());
   for (std::size_t i = 1; i < values.size(); ++i) {
     const double root = std::cbrt(double{values[i]} - values[i - 1]);
-    reach[i] = reach[i - 1] + root * root;
+    steps[i] = root * root;
+  }
+  double whole = std::accumulate(steps.begin(), steps.end(), 0.0);
+  for (double before = HUGE_VAL; whole < 0.999 * before;) {
+    before = whole;
+    whole = 0;
+    for (double& step : steps) {
+      step = std::min(step, before / static_cast<double>(size));
+      whole += step;
+    }
   }
   std::vector<float> codebook(size);
+  std::size_t next = 0;
+  double reach = 0;  // to values[next]
   for (std::size_t i = 0; i < size; ++i) {
-    const double at = (static_cast<double>(i) + 0.5) / static_cast<double>(size) * reach.back();
-    codebook[i] = values[std::lower_bound(reach.begin(), reach.end(), at) - reach.begin()];
+    const double at = (static_cast<double>(i) + 0.5) / static_cast<double>(size) * whole;
+    for (; reach < at && next < values.size() - (size - i); ++next) reach += steps[next + 1];
+    codebook[i] = values[next];
+    reach += next + 1 < values.size() ? steps[next + 1] : 0;
+    ++next;
   }
   return codebook;
 }

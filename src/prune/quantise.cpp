@@ -65,6 +65,7 @@ TypedMatrix as_whole_numbers(const CsrMatrix& weights) {
       values[k] = std::clamp(std::nearbyint(weights.entry_value(k) / scales[row]), -kLargestWhole, kLargestWhole);
   TypedMatrix matrix = typed_matrix(with_values(weights, std::move(values)), smaller_pattern(weights, 8), DataType::i8);
   matrix.values.scales = std::move(scales);
+  matrix.values.validate(weights.rows);  // the largest weights of fp32 may exceed it after rounding
   return matrix;
 }
 

@@ -138,14 +138,24 @@ zeros() { "$SPDNN" inspect "$1" --json - 2>/dev/null | jq -c '[.nodes[] | select
   [ "$status" -eq 3 ]
   [[ "$output" == *"the model's values are quantised already and it cannot be rounded again"* ]]
   refused 3 "*values are quantised already*" both.onnx out.onnx --sparsity 0.5
-  /usr/bin/python3 -c 'import numpy; numpy.save("none.npy", numpy.zeros((0, 1, 28, 28), "float32"))'
-  for wrong in "--inputs images.npy" "--to codebook4 --inputs images.npy" "--to int8 --inputs none.npy" "--to int8 --inputs absent.npy" "--to fp16"; do
+  /usr/bin/python3 -c 'import numpy
+numpy.save("none.npy", numpy.zeros((0, 1, 28, 28), "float32"))
+numpy.save("large.npy", numpy.full((2, 1, 28, 28), 3e38, "float32"))
+numpy.full((2, 28, 28), 200, "uint8").tofile("pixels")'
+  printf "\0\0\10\3\0\0\0\2\0\0\0\34\0\0\0\34" | cat - pixels >bytes.idx
+  for wrong in "--inputs images.npy" "--to codebook4 --inputs images.npy" "--to int8 --inputs none.npy" "--to int8 --inputs absent.npy" "--to fp16" \
+    "--to int8 --subtract 73" "--to int8 --first 4" "--to int8 --inputs large.npy"; do
     # shellcheck disable=SC2086  # words are meant
     run "$SPDNN" convert dense.onnx more.onnx $wrong
     echo "$output"
     [[ "$status" -eq 2 || "$status" -eq 3 ]]
     [ ! -e more.onnx ]
   done
+  [[ "$output" == *"is not finite for one of the images 1 to 2"* ]]
+  run "$SPDNN" convert dense.onnx more.onnx --to int8 --inputs absent.npy
+  [[ "$output" != *"were rounded"* ]]
+  "$SPDNN" convert dense.onnx more.onnx --to int8 --inputs bytes.idx 2>note
+  grep -q 'note: .*unscaled' note
 }
 
 @test "convert --to 2:4 is exact, orders channels, and refuses a model that does not fit with its worst rows" {

@@ -123,9 +123,10 @@ void Values::validate(Index rows) const {
     if (zero < least || zero > least + 255)
       bad_values(fmt::format("zero point {}, expected {} to {}", zero, least, least + 255));
   const float largest_scale = scales.empty() ? 1.0F : *std::max_element(scales.begin(), scales.end());
-  float largest = is_whole(type) ? 255.0F : 0.0F;
-  for (std::size_t k = 0; k < numbers && !is_whole(type); ++k) {
-    const float number = float_at(type, bytes, k);
+  // Whole numbers differ by at most 255 from a zero point.
+  float largest = zero_points.empty() ? 0.0F : 255.0F;
+  for (std::size_t k = 0; k < numbers && zero_points.empty(); ++k) {
+    const float number = is_whole(type) ? static_cast<float>(whole_at(type, bytes, k)) : float_at(type, bytes, k);
     if (!std::isfinite(number)) bad_values(fmt::format("number {} is not finite", k + 1));
     largest = std::max(largest, std::abs(number));
   }

@@ -1,7 +1,10 @@
 #include "inference/prune/calibrate.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
+#include "core/types/all_finite.hpp"
 #include "inference/model/runnable.hpp"
 #include "inference/prune/value_run.hpp"
 #include "spdnn/error.hpp"
@@ -17,8 +20,11 @@ std::map<ValueId, ValueRange> calibrated_ranges(const Model& model, const Tensor
     if (weights_or_null(node.operation) == nullptr || ranges.contains(node.inputs.front())) continue;
     const ValueRun run(model, node.inputs.front(), settings);
     ValueRange& range = ranges[node.inputs.front()];
-    for_some_images(model, images, [&](Index, const Tensor& some) {
+    for_some_images(model, images, [&](Index first, const Tensor& some) {
       const Tensor found = run(some);
+      if (!all_finite(found.values.span()))
+        throw DataError(fmt::format("the value '{}' is not finite for one of the images {} to {}",
+                                    model.values[node.inputs.front()].name, first + 1, first + some.shape[0]));
       const auto [low, high] = std::minmax_element(found.values.begin(), found.values.end());
       range = {std::min(range.low, *low), std::max(range.high, *high)};
     });

@@ -16,8 +16,8 @@ namespace {
 
 constexpr int kRawDeflate = -15;
 constexpr int kMemoryLevel = 8;
-/// No deflate stream gives more bytes for each of its own.
-constexpr std::size_t kMostBytesPerByte = 1032;
+/// A code has at least one bit for each byte; streams with matches, which give more, are none of ours.
+constexpr std::size_t kMostBytesPerByte = 8;
 constexpr unsigned kLow7 = 0x7f;
 
 [[noreturn]] void no_code(const char* problem) { throw std::invalid_argument(problem); }

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 #include <random>
+#include <set>
 
 namespace spdnn {
 namespace {
@@ -69,6 +70,17 @@ TEST(Codebook, NumbersAreTheMeansOfTheNearestSamples) {
     moments[nearest] += sample.weight * sample.value;
   }
   for (std::size_t i = 0; i < 16; ++i) EXPECT_NEAR(codebook[i], moments[i] / weights[i], 1e-5);
+}
+
+/// As of rows with one large weight each: none of the numbers is spent on a gap.
+TEST(Codebook, SpendsAllNumbersWhereSamplesHaveAGap) {
+  std::vector<Sample> samples = normal_samples(2000, 3);
+  for (Sample& sample : samples) sample.value *= 0.002F;
+  samples.push_back({1, 1});
+  const std::vector<float> codebook = codebook_of(samples, 16);
+  EXPECT_EQ(std::set<float>(codebook.begin(), codebook.end()).size(), 16U);
+  std::sort(samples.begin(), samples.end(), [](const Sample& a, const Sample& b) { return a.value < b.value; });
+  EXPECT_LT(loss_of(samples, codebook), 1.5 * least_loss(samples, 16));
 }
 
 TEST(Codebook, LosesLittleMoreThanTheBest) {

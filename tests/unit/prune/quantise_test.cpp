@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <set>
 
 #include "model/oracle/evaluate.hpp"
@@ -52,6 +53,16 @@ TEST(Quantise, HalvesAreTheNearest) {
               rounded(make_matrix(1, {{{0, 65520.F}}}), kHalf);
             }),
             "no error");
+}
+
+TEST(Quantise, Int8OfTheLargestWeightsIsReadableOrRefused) {
+  const CsrMatrix large = make_matrix(2, {{{0, 3e38F}, {1, -1e38F}}});
+  const std::vector<float> found = rounded_values(large, kWhole);  // validates
+  EXPECT_NEAR(found[0], 3e38, 1e36);
+  const std::string error = testing::message_of<std::invalid_argument>([] {
+    rounded(make_matrix(2, {{{0, std::numeric_limits<float>::max()}, {1, 1}}}), kWhole).validate();
+  });
+  EXPECT_TRUE(error == "no error" || error.ends_with("is too large for fp32")) << error;
 }
 
 TEST(Quantise, Int8HasAScaleForEachRow) {

@@ -52,6 +52,11 @@ TEST(EntropyCoding, DamagedHuffmanCodesAreRefused) {
   EXPECT_EQ(with_count(499), "a Huffman code is damaged");
   EXPECT_EQ(with_count(501), "a Huffman code is damaged");
   EXPECT_EQ(with_count(~std::uint64_t{0}), "a Huffman code is too short for its number of bytes");
+  // No more than a bit for each byte: what a deflate stream with matches would need.
+  EXPECT_EQ(with_count(8 * (coded.size() - sizeof(std::uint64_t) + 1)),
+            "a Huffman code is too short for its number of bytes");
+  const std::vector<std::byte> equal(1'000'000);
+  EXPECT_EQ(huffman_decoded(huffman_coded(equal)), equal);
 }
 
 TEST(EntropyCoding, PlacesAreReadBack) {
