@@ -39,17 +39,19 @@ CommandForm convert_form() {
       ("layers", takes("L"), "take only the first L layers")                                         //
       ("bias", takes("B"), "bias of a network without one that is not of official form")             //
       ("bias-rule", takes("non-zeros|everywhere"),
-       "where the bias is added; default: non-zeros, as in the challenge")                       //
-      ("cap", takes("Y"), "upper bound of activations, or none; default 32")                     //
-      ("allow-missing-newline", "accept text layers and biases whose last line has no newline")  //
-      ("images", takes("N"), "number of images, if the last ones are empty")                     //
-      ("form", takes("tsv|tsv.gz|mtx|packed"), "format of a network in OUT; default tsv")        //
+       "where the bias is added; default: non-zeros, as in the challenge")                                    //
+      ("cap", takes("Y"), "upper bound of activations, or none; default 32")                                  //
+      ("allow-missing-newline", "accept text layers and biases whose last line has no newline")               //
+      ("images", takes("N"), "number of images in IN, if the last ones are empty (images of networks only)")  //
+      ("form", takes("tsv|tsv.gz|mtx|packed"), "format of a network in OUT; default tsv")                     //
       ("weights", takes("dense|sparse"),
        "of a model OUT.onnx; sparse: without their zeros, if that takes fewer bytes, for the few programs that read "
        "sparse initializers; default: dense")  //
       ("to", takes("2:4|fp16|int8|codebook4|codebook5|codebook6|codebook7|codebook8"),
        "form of the weights of a packed model: 2:4, exact, or rounded: fp16, int8 with a scale for each output "
-       "channel, a codebook of 16 to 256 numbers for each layer; int8 also in OUT.onnx")                     //
+       "channel, a codebook of 16 to 256 numbers for each layer; int8 also in OUT.onnx, and with --inputs it rounds "
+       "the "
+       "activations that convolutions and linear nodes read to 8 bits, too")                                 //
       ("plan", takes("PASSES"), "store a plan for these passes with a packed network: all, dead or a list")  //
       ("plan-device", takes("auto|cpu|cuda"), "device that finds twins for --plan; auto is cpu")             //
       ("program", takes("VARIANT|auto"),
@@ -62,7 +64,7 @@ CommandForm convert_form() {
        "500M, 4G; a larger .spdnn or TSV network is converted layer by layer")                                     //
       ("shape", takes("N,C,H,W"), "shape of a model's input; the letter N means any number; default: the file's")  //
       ("progress", takes("auto|never", "auto"), "auto: on a terminal");
-  OptionGroup images{.heading = "Images that --to int8 calibrates values with, of a model"};
+  OptionGroup images{.heading = "Calibration images (models, with --to int8)"};
   add_model_inputs(images.options);
   return {.name = "convert",
           .summary =
