@@ -41,7 +41,8 @@ void PackedFile::check_header() {
   const std::uint32_t version = model ? packed::kVersionOfModels : packed::kVersion;
   const std::uint32_t oldest = model ? packed::kOldestVersionOfModels : packed::kVersion;
   if (header_.version < oldest || header_.version > version)
-    fail(fmt::format("has version {} of the packed format; expected version {}", header_.version, version));
+    fail(fmt::format("has version {} of the packed format; expected {}", header_.version,
+                     model ? fmt::format("{} to {}", oldest, version) : fmt::format("version {}", version)));
   if (header_.checksum != packed::header_checksum(header_)) fail("is corrupted: the header's checksum differs");
   if (header_.file_bytes != size())
     fail(fmt::format("is cut short or too long: {} bytes, expected {}", size(), header_.file_bytes));

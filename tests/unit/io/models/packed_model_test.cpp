@@ -147,7 +147,9 @@ TEST_F(PackedModel, WhatRecordsClaimIsChecked) {
   const Header header = at<Header>(bytes_, 0);
   EXPECT_EQ(header.version, packed::kVersionOfModels);
   EXPECT_EQ(with(offsetof(Header, version), packed::kVersion),
-            "f.spdnn: has version 1 of the packed format; expected version 5");
+            "f.spdnn: has version 1 of the packed format; expected 2 to 5");
+  EXPECT_EQ(with(offsetof(Header, version), packed::kVersionOfModels + 1),
+            "f.spdnn: has version 6 of the packed format; expected 2 to 5");
   EXPECT_EQ(with(offsetof(Header, contents), packed::kModel | packed::kImages),
             "f.spdnn: is corrupted: its header does not match its sections");
 }
