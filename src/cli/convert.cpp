@@ -213,7 +213,9 @@ void convert_model(const Path& in, const Path& out, const po::variables_map& val
     if (*variant != "auto") settings.variant = *variant;
     settings.batch = count_of(values, "batch").value_or(0);
     if (const auto threads = text_of(values, "threads")) settings.threads = parse_threads(*threads);
-    model.program = compiled_program(as_packed(model), settings, values.count("tune") != 0);
+    FileNotes notes;
+    model.program = compiled_program(as_packed(model), settings, values.count("tune") != 0, notes);
+    print_notes(notes);
   } else {
     refuse(values, {"batch", "threads", "tune"}, "a model that is stored without --program");
   }

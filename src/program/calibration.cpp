@@ -3,10 +3,11 @@
 #include <fmt/format.h>
 
 #include <fstream>
-#include <iterator>
 #include <memory>
 #include <mutex>
 #include <nlohmann/json.hpp>
+#include <sstream>
+#include <system_error>
 #include <utility>
 
 #include "core/system/cache_directory.hpp"
@@ -28,10 +29,7 @@ Json machine_json() {
 }
 
 const Calibration& calibration_of_machine() {
-  static const Calibration calibration = [] {
-    std::ifstream file(calibration_file());
-    return parsed_calibration({std::istreambuf_iterator<char>(file), {}});
-  }();
+  static const Calibration calibration = parsed_calibration(calibration_file_text(calibration_file()));
   return calibration;
 }
 
@@ -72,6 +70,14 @@ std::filesystem::path calibration_file() {
   return directory.empty() ? directory : directory / "calibration.json";
 }
 
+std::string calibration_file_text(const std::filesystem::path& file) {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(file, error)) return {};
+  std::ostringstream text;
+  text << std::ifstream(file).rdbuf();
+  return text.str();
+}
+
 std::string calibration_text(const Calibration& calibration) {
   return Json{{"schema", kCalibrationSchema}, {"made_for", machine_json()}, {"factors", calibration}}.dump() + "\n";
 }
@@ -82,9 +88,12 @@ Calibration parsed_calibration(const std::string& text) {
       json.value("made_for", Json()) != machine_json())
     return {};
   Calibration calibration;
-  const Json factors = json.value("factors", Json::object());
-  for (const auto& [name, factor] : factors.items())
-    if (factor.is_number() && factor.get<double>() > 0) calibration[name] = factor.get<double>();
+  const Json factors = json.value("factors", Json());
+  if (!factors.is_object()) return {};
+  for (const auto& [name, factor] : factors.items()) {
+    const double number = factor.is_number() ? factor.get<double>() : 0;
+    if (number >= 1 / kMostFactor && number <= kMostFactor) calibration[name] = number;
+  }
   return calibration;
 }
 

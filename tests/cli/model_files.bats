@@ -198,8 +198,8 @@ refused() {
     jq ".factors |= with_entries(.value = if .key | startswith(\"onednn_\") then $1 else 1 / $1 end)" cache/calibration.json
   }
   mkdir slow fast
-  calibrated 1e6 >slow/calibration.json
-  calibrated 1e-6 >fast/calibration.json
+  calibrated 64 >slow/calibration.json
+  calibrated 0.015625 >fast/calibration.json
   SPDNN_CACHE=$PWD/slow "$SPDNN" inspect model.safetensors >out.txt
   grep -q " predicted times are corrected by [1-9].* of $PWD/slow/calibration.json$" out.txt
   SPDNN_CACHE=$PWD/none "$SPDNN" inspect model.safetensors >out.txt
@@ -212,6 +212,21 @@ refused() {
       cmp $then-none.npy $then-$now.npy
     done
   done
+}
+
+@test "a calibration that cannot be read counts as none, and a note says that a new one is not kept" {
+  tune=("$SPDNN" convert model.safetensors t.spdnn --program conv_dense --tune --batch 4 --threads 1)
+  mkdir -p folder/calibration.json pipe
+  mkfifo pipe/calibration.json
+  touch file
+  for cache in folder pipe file; do
+    SPDNN_CACHE=$PWD/$cache timeout 60 "$SPDNN" inspect model.safetensors >out.txt
+    [ "$(grep -c ' corrected by ' out.txt)" -eq 0 ]
+    SPDNN_CACHE=$PWD/$cache timeout 60 "${tune[@]}" 2>err.txt
+    grep -q "^spdnn: note: .* is not kept for later runs: $PWD/$cache/calibration.json: " err.txt
+  done
+  SPDNN_CACHE='' "${tune[@]}" 2>err.txt
+  grep -q '^spdnn: note: .* is not kept for later runs: there is no cache directory$' err.txt
 }
 
 @test "convert: a packed model with its program runs that, with the same logits, or says why it does not" {
@@ -238,13 +253,15 @@ refused() {
   grep -q ' the program stored with the model is not used, and another compiled: its images: 64, now: 20$' q.txt
   "$SPDNN" convert p.spdnn n.spdnn
   cmp m.spdnn n.spdnn
-  SPDNN_CACHE=$PWD/cache "$SPDNN" convert model.safetensors t.spdnn --program conv_dense --tune --batch 4 --threads 1
+  tune=("$SPDNN" convert model.safetensors t.spdnn --program conv_dense --tune --batch 4 --threads 1)
+  SPDNN_CACHE=$PWD/cache "${tune[@]}"
   # Factors of other kernels, from an earlier run, are kept; those of kernels that are measured again are not.
-  jq '.factors += {"another kernel": 3} | .factors["onednn_linear x64:gemm:jit"] = 1e9' cache/calibration.json >edited.json
+  jq '.factors += {"another kernel": 3} | .factors["onednn_linear x64:gemm:jit"] = 99' cache/calibration.json >edited.json
   mv edited.json cache/calibration.json
-  SPDNN_CACHE=$PWD/cache "$SPDNN" convert model.safetensors t.spdnn --program conv_dense --tune --batch 4 --threads 1
+  SPDNN_CACHE=$PWD/cache "${tune[@]}" 2>err.txt
+  [ ! -s err.txt ]  # kept without a word
   [ "$(jq '.schema == "spdnn-calibration-1" and .factors["another kernel"] == 3' cache/calibration.json)" = true ]
-  [ "$(jq '.factors | length > 2 and .["onednn_linear x64:gemm:jit"] < 1e6' cache/calibration.json)" = true ]
+  [ "$(jq '.factors | length > 2 and .["onednn_linear x64:gemm:jit"] != 99' cache/calibration.json)" = true ]
   SPDNN_CACHE=$PWD/cache "${infer[@]}" --model t.spdnn --batch 4 --threads 1 >t.txt
   grep -q ' kernels by measured times; shortest of ' t.txt
   grep -q ' the program stored with the model is used$' t.txt

@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -15,6 +13,8 @@
 #include "inference/model/run.hpp"
 #include "inference/model/runnable.hpp"
 #include "io/files/atomic_file.hpp"
+#include "io/files/directory_lock.hpp"
+#include "io/files/path_kind.hpp"
 #include "model/rewrites/rewrite.hpp"
 #include "program/calibration.hpp"
 #include "spdnn/error.hpp"
@@ -23,31 +23,35 @@ namespace spdnn {
 
 namespace {
 
-/// A cache is not worth failing for.
-void keep_calibration(const std::string& text) {
-  const std::filesystem::path path = program::calibration_file();
-  if (path.empty()) return;
-  std::error_code error;
-  std::filesystem::create_directories(path.parent_path(), error);
-  std::ifstream kept(path);
-  const std::string older{std::istreambuf_iterator<char>(kept), {}};
-  try {
-    AtomicFile file(path);
-    file.write(program::merged_calibrations(older, text));
-    file.commit();
-  } catch (const Error&) {
-  }
-}
-
-StoredProgram tuned_and_kept(const ModelVariant& variant, const Model& model, const ModelEngineOptions& options) {
+StoredProgram tuned_and_kept(const ModelVariant& variant, const Model& model, const ModelEngineOptions& options,
+                             FileNotes& notes) {
   TunedProgram tuned = tuned_program(variant, model, options);
-  keep_calibration(tuned.calibration);
+  const std::string why_not = keep_calibration(program::calibration_file(), tuned.calibration);
+  if (!why_not.empty())
+    notes.push_back("how much longer than predicted kernels took is not kept for later runs: " + why_not);
   return {"the program", std::move(tuned.text)};
 }
 
 }  // namespace
 
-StoredProgram compiled_program(const Model& model, const EngineSettings& settings, bool tune) {
+std::string keep_calibration(const std::filesystem::path& file, const std::string& newer) {
+  if (file.empty()) return "there is no cache directory";
+  std::error_code error;  // the file's own error says enough
+  std::filesystem::create_directories(file.parent_path(), error);
+  try {
+    // AtomicFile would wait for the reader of a pipe.
+    if (path_kind(file) == PathKind::other) return file.string() + ": is a pipe or device, expected a regular file";
+    const Descriptor locked = lock_directory(file.parent_path(), DirectoryLock::exclusive);
+    AtomicFile kept(file);
+    kept.write(program::merged_calibrations(program::calibration_file_text(file), newer));
+    kept.commit();
+  } catch (const Error& why) {
+    return why.what();
+  }
+  return {};
+}
+
+StoredProgram compiled_program(const Model& model, const EngineSettings& settings, bool tune, FileNotes& notes) {
   if (const std::string why_not = why_not_runnable(model); !why_not.empty()) throw UsageError(why_not);
   require_threads(settings.threads);
   Model rewritten = model;
@@ -62,7 +66,7 @@ StoredProgram compiled_program(const Model& model, const EngineSettings& setting
   const ModelEngineChoice choice = choose_model_engine(settings, known, options);
   options.precision = choice.precision;
   options.batch = model_batch(settings, *choice.variant, known, most, options);
-  if (tune) return tuned_and_kept(*choice.variant, rewritten, options);
+  if (tune) return tuned_and_kept(*choice.variant, rewritten, options, notes);
   const Support& support = known.of(*choice.variant, options);
   if (!support.stored_program) throw UsageError(fmt::format("{} runs no program", choice.variant->name));
   return {"the program", support.stored_program()};

@@ -1,5 +1,9 @@
 #pragma once
 
+#include <filesystem>
+#include <string>
+
+#include "spdnn/files.hpp"
 #include "spdnn/model.hpp"
 #include "spdnn/run_settings.hpp"
 
@@ -8,7 +12,12 @@ namespace spdnn {
 /// The program that `infer` would run for the model after all rewrites, with these settings and batches of
 /// `settings.batch` images (0: as many as `infer` takes), to be stored as Model::program. UsageError where no engine
 /// takes the model, or the engine runs no program. `tune`: kernels are chosen by measured times instead of predicted
-/// ones (program/tune.hpp).
-StoredProgram compiled_program(const Model& model, const EngineSettings& settings, bool tune);
+/// ones (program/tune.hpp), and a note is added to `notes` if the calibration cannot be kept.
+StoredProgram compiled_program(const Model& model, const EngineSettings& settings, bool tune, FileNotes& notes);
+
+/// Makes `newer` the file's text, merged with what it has (program::merged_calibrations). Its directory is made if
+/// there is none, and locked meanwhile, so that programs that tune at the same time lose no factors. Returns why it
+/// could not; empty if the factors are kept.
+std::string keep_calibration(const std::filesystem::path& file, const std::string& newer);
 
 }  // namespace spdnn

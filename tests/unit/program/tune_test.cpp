@@ -3,17 +3,22 @@
 #include "program/tune.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <chrono>
+#include <filesystem>
+#include <fstream>
 #include <functional>
 #include <string>
 #include <thread>
 
+#include "inference/model/compiled_program.hpp"
 #include "model/graph/magnitudes.hpp"
 #include "program/choose.hpp"
 #include "program/measured.hpp"
 #include "program/request.hpp"
 #include "support/models.hpp"
+#include "temporary_directory.hpp"
 
 namespace spdnn {
 namespace {
@@ -130,6 +135,59 @@ TEST(Calibration, KeepsFactorsOfKernelsThatWereNotMeasuredAgain) {
   of_another_machine.insert(older.find("\"processor\",\"") + 13, "other ");
   for (const std::string& of_no_use : {std::string(), of_another_machine})
     EXPECT_EQ(program::merged_calibrations(of_no_use, newer), newer);
+}
+
+TEST(Calibration, OnlyFactorsThatCanBeBelievedAreTaken) {
+  const std::string text = program::calibration_text({{"relu sleepy", 2}});
+  const std::string whole = R"({"relu sleepy":2.0})";
+  const std::size_t place = text.find(whole);
+  ASSERT_NE(place, std::string::npos) << text;
+  const auto parsed_with = [&](const std::string& factors) {
+    return program::parsed_calibration(std::string(text).replace(place, whole.size(), factors));
+  };
+  for (const char* const factors : {"5", "[1,2]", "null", "\"1\"", "{}"})
+    EXPECT_TRUE(parsed_with(factors).empty()) << factors;
+  const program::Calibration believed{{"a", 0.01}, {"b", 100}};
+  EXPECT_EQ(parsed_with(R"({"a":0.01,"b":100,"c":0.0099,"d":100.1,"e":1e308,"f":-1,"g":0,"h":"2","i":[2]})"), believed);
+}
+
+TEST(Calibration, IsKeptInAFileUnlessThatCannotBeReplaced) {
+  const TemporaryDirectory directory;
+  const std::string first = program::calibration_text({{"first", 2}});
+  const std::string second = program::calibration_text({{"second", 3}});
+  const auto file = directory / "cache" / "calibration.json";
+  EXPECT_EQ(program::calibration_file_text(file), "");
+  EXPECT_EQ(keep_calibration(file, first), "");
+  EXPECT_EQ(keep_calibration(file, second), "");
+  const program::Calibration both{{"first", 2}, {"second", 3}};
+  EXPECT_EQ(program::parsed_calibration(program::calibration_file_text(file)), both);
+
+  EXPECT_EQ(keep_calibration({}, first), "there is no cache directory");
+  EXPECT_EQ(keep_calibration(file / "calibration.json", first),
+            (file / "calibration.json").string() + ": cannot write: Not a directory");
+  const auto folder = directory / "folder.json";
+  std::filesystem::create_directory(folder);
+  EXPECT_EQ(program::calibration_file_text(folder), "");
+  EXPECT_EQ(keep_calibration(folder, first), folder.string() + ": cannot write: Is a directory");
+  const auto pipe = directory / "pipe.json";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_EQ(program::calibration_file_text(pipe), "");
+  EXPECT_EQ(keep_calibration(pipe, first), pipe.string() + ": is a pipe or device, expected a regular file");
+}
+
+/// Two that tune at the same time, each with one new factor at a time: none is lost.
+TEST(Calibration, FactorsOfTwoProgramsAreAllKept) {
+  constexpr int kFactors = 20;
+  const TemporaryDirectory directory;
+  const auto file = directory / "calibration.json";
+  const auto keep_all = [&](const std::string& name) {
+    for (int i = 0; i < kFactors; ++i)
+      keep_calibration(file, program::calibration_text({{name + std::to_string(i), 2}}));
+  };
+  std::thread other(keep_all, "other");
+  keep_all("one");
+  other.join();
+  EXPECT_EQ(program::parsed_calibration(program::calibration_file_text(file)).size(), 2 * kFactors);
 }
 
 }  // namespace
