@@ -128,25 +128,18 @@ TEST_F(ConvGenerated, FusesFunctionsAndAdditions) {
   }
 }
 
-ModelCase small_case() {
+ModelCase one_layer(Index channels, Index filters) {
   testing::Rng rng(7);
   ModelBuilder builder;
-  const ValueId x = builder.input({kBatchExtent, 8, 9, 9});
-  const ValueId y = builder.add(testing::random_convolution(rng, 8, 9, testing::same_window(3, 3), 0.6), {x});
-  return {"small", builder.finish({y}), {testing::random_tensor(rng, {3, 8, 9, 9})}};
+  const ValueId x = builder.input({kBatchExtent, channels, 9, 9});
+  const ValueId y =
+      builder.add(testing::random_convolution(rng, channels, filters, testing::same_window(3, 3), 0.6), {x});
+  return {"one layer", builder.finish({y}), {testing::random_tensor(rng, {3, channels, 9, 9})}};
 }
 
 /// The compiler works on this layer for seconds, so it cannot be ready at once.
-ModelCase large_case() {
-  testing::Rng rng(8);
-  ModelBuilder builder;
-  const ValueId x = builder.input({kBatchExtent, 64, 9, 9});
-  const ValueId y = builder.add(testing::random_convolution(rng, 64, 256, testing::same_window(3, 3), 0.6), {x});
-  return {"large", builder.finish({y}), {testing::random_tensor(rng, {3, 64, 9, 9})}};
-}
-
 TEST_F(ConvGenerated, IsLeftOutWithoutTimeForTheCompiler) {
-  const ModelCase one = large_case();
+  const ModelCase one = one_layer(64, 256);
   EXPECT_TRUE(run(one, true, 0).notes.empty());
   const Ran late = run(one, true, 1e-9);
   ASSERT_EQ(late.notes.size(), 1);
@@ -155,7 +148,7 @@ TEST_F(ConvGenerated, IsLeftOutWithoutTimeForTheCompiler) {
 }
 
 TEST_F(ConvGenerated, KeepsItsCodeAndTrustsNoFile) {
-  const ModelCase one = small_case();
+  const ModelCase one = one_layer(8, 9);
   const Ran expected = run(one, false);
   const TemporaryDirectory temporary;
   const std::filesystem::path directory = temporary / "generated_code";
