@@ -145,6 +145,7 @@ TEST(ActiveRowsTest, RowsMoveTogetherIfASavedTileRepaysIt) {
   EXPECT_EQ(rows.rows_worth_moving({32, 4}), std::nullopt);
   EXPECT_EQ(rows.rows_worth_moving({32, 5}), 32U);
   rows.compact(32);
+  ASSERT_EQ(rows.image_of_rows().size(), 32U);
   EXPECT_EQ(rows.image_of_rows()[7], 8U);
 }
 

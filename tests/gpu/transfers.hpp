@@ -14,9 +14,11 @@ std::vector<T> download(const T* device, std::size_t count) {
   return host;
 }
 
+/// Waits for the device: a copy from pageable memory may return before it arrives, and streams do not wait for it.
 template <class T>
 void upload(T* device, const std::vector<T>& host) {
   check(cudaMemcpy(device, host.data(), host.size() * sizeof(T), cudaMemcpyHostToDevice));
+  check(cudaDeviceSynchronize());
 }
 
 }  // namespace spdnn::cuda
