@@ -163,8 +163,10 @@ class FromSciPy(unittest.TestCase):
                     spdnn.Network([good(), given], 0.0)
                 with self.subTest(kind=kind, name=name), self.assertRaisesRegex(TypeError, f"^matrix: {name}: "):
                     spdnn.Images.from_scipy(given)
-        for kind, name in (("csr", "indices"), ("csc", "indices"), ("coo", "row"), ("coo", "col")):
-            for wrong in (-1, 3):
+        for kind, name, size in (("csr", "indices", 3), ("csc", "indices", 2), ("coo", "row", 2), ("coo", "col", 3)):
+            with self.subTest(kind=kind):
+                self.assertEqual(spdnn.Network([good().asformat(kind)], 0.0).edges, 3)
+            for wrong in (-1, size):
                 given = good().asformat(kind)
                 getattr(given, name)[1] = wrong
                 with self.subTest(kind=kind, name=name), self.assertRaisesRegex(spdnn.DataError, "^layer 2: "):
