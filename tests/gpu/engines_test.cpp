@@ -254,7 +254,7 @@ TEST_F(EnginesTest, EnginesAllocateNoMoreThanTheyState) {
   const ImageSet images = random_images(5000, 1024, true, random);
   for_each_cuda_variant([&](const Variant& variant) {
     const std::size_t stated = support_of(variant, plan, batch_info(images), {}).working_bytes;
-    wait(0);
+    wait(nullptr);
     reset_peak();
     const std::size_t used = pool_use().used;
     const auto engine = testing::engine_for(variant, plan, images);
