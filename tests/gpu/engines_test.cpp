@@ -13,6 +13,7 @@
 #include <set>
 
 #include "data/generate.hpp"
+#include "engines/cuda/runtime/device_info.hpp"
 #include "engines/cuda/runtime/memory.hpp"
 #include "gpu/cuda_variants.hpp"
 #include "plan/planner.hpp"
@@ -254,7 +255,7 @@ TEST_F(EnginesTest, EnginesAllocateNoMoreThanTheyState) {
   const ImageSet images = random_images(5000, 1024, true, random);
   for_each_cuda_variant([&](const Variant& variant) {
     const std::size_t stated = support_of(variant, plan, batch_info(images), {}).working_bytes;
-    wait(nullptr);
+    cuda::wait(0);
     reset_peak();
     const std::size_t used = pool_use().used;
     const auto engine = testing::engine_for(variant, plan, images);
