@@ -197,7 +197,7 @@ double gflops(const ConvTiming& timing) {
   return timing.multiply_adds * timing.kept / timing.ours.times.median() / 1e9;
 }
 
-nlohmann::ordered_json json_of(const TimedKernel& timed, Index batch) {
+nlohmann::ordered_json timed_json(const TimedKernel& timed, Index batch) {
   nlohmann::ordered_json json{
       {"kernel", timed.kernel}, {"detail", timed.detail}, {"predicted_seconds", timed.predicted}};
   json.update(timed.times.json(batch));
@@ -264,13 +264,13 @@ nlohmann::ordered_json conv_json(const ConvCase& one, const ConvTiming& timing) 
                               {"multiply_adds", timing.multiply_adds},
                               {"bytes", timing.bytes},
                               {"variant", timing.variant}};
-  line.update(json_of(timing.ours, one.batch));
+  line.update(timed_json(timing.ours, one.batch));
   line["load"] = timing.load;
   for (const Device device : {Device::cpu, Device::cuda})
     for (const ConvRival& rival : conv_rivals(device)) line["with"][rival.key] = nullptr;
   for (const ConvPeer& peer : timing.with) {
     nlohmann::ordered_json with{{"library", peer.rival->library}, {"precision", to_string(peer.rival->precision)}};
-    with.update(json_of(peer.timed, one.batch));
+    with.update(timed_json(peer.timed, one.batch));
     with["ratio"] = {{"min", peer.ratio.min}, {"median", peer.ratio.median}, {"max", peer.ratio.max}};
     line["with"][peer.rival->key] = std::move(with);
   }

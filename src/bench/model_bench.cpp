@@ -54,7 +54,7 @@ std::vector<NodeSeconds> layer_times(const Model& model, const ModelBench& bench
   return inference.report().profile;
 }
 
-double sum_of(const std::vector<NodeSeconds>& layers) {
+double total_seconds(const std::vector<NodeSeconds>& layers) {
   return std::accumulate(layers.begin(), layers.end(), 0.0,
                          [](double sum, const NodeSeconds& node) { return sum + node.seconds; });
 }
@@ -193,7 +193,7 @@ std::string timing_text(const ModelTiming& timing) {
 
 std::string layers_text(const ModelTiming& timing) {
   if (timing.layers.empty()) return {};
-  const double sum = sum_of(timing.layers);
+  const double sum = total_seconds(timing.layers);
   std::string text = fmt::format("  {:>10} {:>7}  {:<16} {}\n", "ms", "share", "operation", "node");
   for (const NodeSeconds& node : timing.layers)
     text += fmt::format("  {:>10.4f} {:>6.1f}%  {:<16} {}\n", node.seconds * 1e3,

@@ -11,13 +11,13 @@ namespace spdnn {
 
 namespace {
 
-std::array<char, 512> name{};
+std::array<char, 512> own_name{};
 bool errors_at_once = false;
 
 void write_name(int rank, const char* of_ranks) noexcept {
   std::array<char, 256> host{};  // without core/system/machine_names.hpp, which allocates
   if (::gethostname(host.data(), host.size() - 1) != 0) host[0] = '?';
-  std::snprintf(name.data(), name.size(), "rank %d%s on %s: ", rank, of_ranks, host.data());
+  std::snprintf(own_name.data(), own_name.size(), "rank %d%s on %s: ", rank, of_ranks, host.data());
 }
 
 }  // namespace
@@ -30,8 +30,8 @@ void name_rank(int rank, int ranks) noexcept {
 
 const char* rank_name() noexcept {
   const Launch& launch = this_launch();
-  if (name[0] == '\0' && launch.maybe_several()) name_rank(launch.rank, launch.ranks.value_or(0));
-  return name.data();
+  if (own_name[0] == '\0' && launch.maybe_several()) name_rank(launch.rank, launch.ranks.value_or(0));
+  return own_name.data();
 }
 
 bool reports_errors_at_once() noexcept {

@@ -92,7 +92,7 @@ class Origins {
 };
 
 /// Lines of one configuration by one build on one machine, in order.
-struct Group {
+struct RunGroup {
   std::size_t origin = 0;
   std::vector<const RunLine*> runs{};
   std::size_t last = 0;
@@ -113,8 +113,8 @@ struct Group {
   }
 };
 
-std::vector<Group> groups_of(const std::vector<RunLine>& runs, Origins& origins) {
-  std::vector<Group> groups;
+std::vector<RunGroup> groups_of(const std::vector<RunLine>& runs, Origins& origins) {
+  std::vector<RunGroup> groups;
   Candidates<std::size_t> all;
   Candidates<std::size_t> right;  // with right runs, by their categories: others cannot have the same images
   Candidates<std::size_t> begun_wrong;
@@ -270,7 +270,7 @@ Results evaluate(const ResultLines& lines, bool all) {
   results.layer_lines = lines.layers.size();
   Origins origins(results);
   std::vector<Configuration> configurations;
-  for (const Group& group : groups_of(lines.runs, origins))
+  for (const RunGroup& group : groups_of(lines.runs, origins))
     configurations.push_back(combined(group.runs, group.origin, group.last));
   spread_failures(configurations);
   if (!all) configurations = latest(configurations, results.superseded);

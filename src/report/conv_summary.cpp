@@ -54,22 +54,22 @@ std::vector<ConvMean> conv_means(const std::vector<ConvLine>& lines) {
 }
 
 std::vector<ConvBreakEven> conv_break_evens(const std::vector<ConvLine>& lines) {
-  struct Layer {
+  struct LayerSpeedUps {
     const ConvLine* first;
     std::string with;
     std::vector<SpeedUpAt> points;
   };
-  std::vector<Layer> layers;
+  std::vector<LayerSpeedUps> layers;
   for (const ConvLine& line : lines)
     for (const ConvPeerLine& peer : line.with) {
-      auto layer = std::find_if(layers.begin(), layers.end(), [&](const Layer& one) {
+      auto layer = std::find_if(layers.begin(), layers.end(), [&](const LayerSpeedUps& one) {
         return one_table(*one.first, line) && one.first->layer == line.layer && one.with == peer.with;
       });
       if (layer == layers.end()) layer = layers.insert(layer, {&line, peer.with, {}});
       layer->points.emplace_back(1 - line.kept, std::log(conv_speed_up(peer)));
     }
   std::vector<ConvBreakEven> all;
-  for (const Layer& layer : layers)
+  for (const LayerSpeedUps& layer : layers)
     if (layer.points.size() > 1) all.push_back(break_even(*layer.first, layer.with, layer.points));
   return all;
 }

@@ -11,11 +11,11 @@ namespace spdnn {
 
 namespace {
 
-std::string nodes_text(const NodeCheck& check) {
+std::string nodes_finding(const NodeCheck& check) {
   return fmt::format("node by node: largest deviation {:.3g} of the bound, at {}", check.largest_ratio, check.worst);
 }
 
-std::string check_text(const LogitCheck& check) {
+std::string logits_finding(const LogitCheck& check) {
   const OutputCheck& worst = check.worst();
   std::string text = fmt::format("{}: largest deviation {:.3g} of the bound", check.against, worst.largest_ratio);
   if (check.beyond > 0) text += fmt::format(", but {:.3g} times the tolerance", worst.largest_excess);
@@ -30,7 +30,7 @@ std::string little_text(const LogitCheck& check) {
   return fmt::format(
       "{}, which says little: bounds are up to {:.3g}, logits up to {:.3g}; within the tolerance, {:.3g} of it, "
       "which proves nothing",
-      check_text(check), little.largest_bound, little.largest_expected, check.worst().largest_excess);
+      logits_finding(check), little.largest_bound, little.largest_expected, check.worst().largest_excess);
 }
 
 /// The results of comparisons in words: lists joined by semicolons.
@@ -55,16 +55,16 @@ Findings findings_of(const ModelReport& report) {
     if (!*check) continue;
     const bool by_nodes = check == &report.recomputed && report.nodes_checked;
     if (!(*check)->right())
-      Findings::add(found.wrong, check_text(**check));
+      Findings::add(found.wrong, logits_finding(**check));
     else if (!(*check)->conclusive() && !by_nodes)
       Findings::add(found.little, little_text(**check));
     else
-      found.add_right((*check)->images, report.images, check_text(**check));
+      found.add_right((*check)->images, report.images, logits_finding(**check));
   }
   if (const auto& nodes = report.nodes_checked; nodes && !nodes->right())
-    Findings::add(found.wrong, nodes_text(*nodes));
+    Findings::add(found.wrong, nodes_finding(*nodes));
   else if (nodes)
-    found.add_right(nodes->images, report.images, nodes_text(*nodes));
+    found.add_right(nodes->images, report.images, nodes_finding(*nodes));
   return found;
 }
 

@@ -66,7 +66,7 @@ void digest_layers(GivenStream& given) {
 
 std::size_t most_in_memory(std::size_t budget) { return budget / 4 * 3; }
 
-bool fits(std::size_t bytes, std::size_t budget) { return bytes <= most_in_memory(budget); }
+bool fits_in_memory(std::size_t bytes, std::size_t budget) { return bytes <= most_in_memory(budget); }
 
 std::size_t less(std::size_t bytes, std::size_t taken) { return bytes - std::min(bytes, taken); }
 
@@ -251,11 +251,11 @@ void require_room_for_text(const NetworkSpec& spec, std::size_t budget) {
   if (!files) return;
   constexpr std::size_t kDoubt = 4;  // for long lines, values of one byte, and compression
   const std::size_t bytes = NetworkStream{files->layers}.bytes();
-  if (!fits(bytes / kDoubt, budget)) refuse(spec, bytes, budget);
+  if (!fits_in_memory(bytes / kDoubt, budget)) refuse(spec, bytes, budget);
 }
 
 void require_room(const NetworkSpec& spec, const Network& network, std::size_t asked) {
-  if (asked != 0 && !fits(network.bytes(), asked)) refuse(spec, network.bytes(), asked);
+  if (asked != 0 && !fits_in_memory(network.bytes(), asked)) refuse(spec, network.bytes(), asked);
 }
 
 std::size_t host_memory_for_engine(std::size_t asked, const Plan& plan, std::size_t image_bytes, int sharers) {

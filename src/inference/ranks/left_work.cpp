@@ -21,7 +21,7 @@ std::size_t csr_bytes(Index rows, Offset entries) {
 
 Index rows_of(const LeftPiece& piece) { return static_cast<Index>(piece.ids.size()); }
 
-bool begun(const LeftPiece& piece) { return piece.layer > 0; }
+bool piece_begun(const LeftPiece& piece) { return piece.layer > 0; }
 
 /// The rows of a part, on the root; pieces come one after another.
 class Part {
@@ -99,7 +99,7 @@ LeftWork::LeftWork(Communicator& ranks, const std::vector<Work>& mine, std::size
   std::vector<LeftPiece> own;
   for (std::size_t i = 0; i < mine.size(); ++i) {
     own.push_back({ranks.place().rank, i, mine[i].layer, mine[i].ids, 0, 0});
-    if (!begun(own.back())) continue;
+    if (!piece_begun(own.back())) continue;
     own.back().neurons = mine[i].images.neurons();
     own.back().entries = mine[i].images.to_csr().entries();
   }
@@ -133,7 +133,7 @@ std::vector<LeftPiece> LeftWork::pieces_of_next_part() {
   Offset entries = 0;
   for (; next_ < all_.size(); ++next_) {
     const LeftPiece& piece = all_[next_];
-    if (!begun(piece)) continue;
+    if (!piece_begun(piece)) continue;
     rows += rows_of(piece);
     entries += piece.entries;
     if (!part.empty() && csr_bytes(rows, entries) > part_bytes_) break;

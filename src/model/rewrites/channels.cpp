@@ -15,38 +15,38 @@ bool depthwise(const Convolution& convolution) {
 }
 
 /// The role of a node on a path, if it reads channels that are `width` elements wide.
-struct Step {
+struct ChannelStep {
   bool sums = false;     ///< it is a reader
   Index columns = 0;     ///< if it is
   Index next_width = 0;  ///< of its output, if it differs
 };
 
 /// Empty if the node mixes channels, or reads them along another axis.
-std::optional<Step> step_of(const Model& model, const Node& node, Index width) {
+std::optional<ChannelStep> step_of(const Model& model, const Node& node, Index width) {
   const Operation& operation = node.operation;
   const Shape& in = model.values[node.inputs[0]].shape;
   const Shape& out = model.values[node.output].shape;
   if (const auto* const convolution = std::get_if<Convolution>(&operation)) {
-    if (depthwise(*convolution) && convolution->groups > 1) return Step{.next_width = width};
-    if (convolution->groups == 1) return Step{.sums = true, .columns = width * taps(*convolution)};
+    if (depthwise(*convolution) && convolution->groups > 1) return ChannelStep{.next_width = width};
+    if (convolution->groups == 1) return ChannelStep{.sums = true, .columns = width * taps(*convolution)};
     return std::nullopt;
   }
   if (std::holds_alternative<Linear>(operation)) {
-    if (in.size() == 2) return Step{.sums = true, .columns = width};
+    if (in.size() == 2) return ChannelStep{.sums = true, .columns = width};
     return std::nullopt;
   }
   if (std::holds_alternative<Reshape>(operation)) {
     if (out.size() < 2 || in[0] != out[0]) return std::nullopt;
-    if (out[1] == in[1]) return Step{.next_width = width};
+    if (out[1] == in[1]) return ChannelStep{.next_width = width};
     Extent rest = 1;
     for (std::size_t axis = 2; axis < in.size(); ++axis) rest *= in[axis];
-    if (out.size() == 2 && out[1] == in[1] * rest) return Step{.next_width = static_cast<Index>(width * rest)};
+    if (out.size() == 2 && out[1] == in[1] * rest) return ChannelStep{.next_width = static_cast<Index>(width * rest)};
     return std::nullopt;
   }
   const bool by_itself = std::holds_alternative<Activation>(operation) ||
                          std::holds_alternative<BatchNorm>(operation) || std::holds_alternative<Pool>(operation) ||
                          std::holds_alternative<GlobalPool>(operation) || std::holds_alternative<Resize>(operation);
-  return by_itself ? std::optional<Step>({.next_width = width}) : std::nullopt;
+  return by_itself ? std::optional<ChannelStep>({.next_width = width}) : std::nullopt;
 }
 
 bool makes_channels(const Model& model, const Node& node) {

@@ -171,7 +171,7 @@ Table table_of_cells(const Chart& chart) {
   return table;
 }
 
-Table numbers_of(const Chart& chart) {
+Table chart_numbers(const Chart& chart) {
   if (chart.kind == Chart::Kind::spy) return table_of_cells(chart);
   return has_bars(chart) ? table_of_bars(chart) : table_of_points(chart);
 }
@@ -204,7 +204,7 @@ std::string to_html(const Chart& chart) {
       "<div class=\"canvas\" {3}><canvas data-chart=\"{0}\" role=\"img\" aria-label=\"{4}. "
       "{5}\"></canvas></div>\n<details><summary>Numbers of this chart</summary>\n{6}</details></figure>\n",
       html_text(chart.id), html_text(chart.title), marked_up(chart.description), size_of(chart), html_text(chart.title),
-      html_text(chart.description), to_html(numbers_of(chart)));
+      html_text(chart.description), to_html(chart_numbers(chart)));
 }
 
 Json chart_json(const Axis& axis) {

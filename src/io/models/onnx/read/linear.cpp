@@ -23,7 +23,7 @@ Weights linear_weights(NodeReader& node, bool transposed) {
 bool read_flag(NodeReader& node, const std::string& name) { return node.integer(name, 0) != 0; }
 
 /// Multiplies by one number in a separate operation, since scaled weights would be rounded.
-ValueId scaled(NodeReader& node, ValueId value, float factor) {
+ValueId multiplied_by(NodeReader& node, ValueId value, float factor) {
   if (factor == 1) return value;
   const Constant constant{{}, Array<float>(std::vector<float>{factor})};
   return node.add(Elementwise{Elementwise::Kind::multiply}, {value, node.add_constant(constant)});
@@ -89,9 +89,9 @@ void read_gemm(NodeReader& node) {
     }
     result = node.add(std::move(linear), {result});
   }
-  result = scaled(node, result, alpha);
+  result = multiplied_by(node, result, alpha);
   if (added) {
-    const ValueId addend = scaled(node, node.value(2), beta);
+    const ValueId addend = multiplied_by(node, node.value(2), beta);
     const Shape product = node.graph().shape(result);
     result = node.add(Elementwise{Elementwise::Kind::add}, {result, addend});
     if (node.graph().shape(result) != product)
