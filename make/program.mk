@@ -69,8 +69,8 @@ $(OUT)/%.cu.o: %.cu make/cuda.mk | build/.deps-BUILD
 	$(call step,NVCC $<)
 	@$(NVCC) $(INCLUDES) $(NVCCFLAGS) -MMD -MP -c $< -o $@
 
-# files_text,FILES: the file, or the number of files of a unit and their room.
-files_text = $(if $(word 2,$1),$(words $1) files of $(patsubst %/,%,$(dir $(subst /cold/,/,$*))),$1)
+# files_text,FILES: the file, or the number of files of a unit and their rooms.
+files_text = $(if $(word 2,$1),$(words $1) files of $(sort $(foreach file,$1,$(word 1,$(subst /, ,$(file)))/$(word 2,$(subst /, ,$(file))))),$1)
 # step,WHAT: announces a recipe as "[number/total] WHAT". A dry run counts the total at the first step, assuming that the
 # generated files that every make checks (FORCED) stay unchanged.
 STEPS    = $(eval STEPS := $(shell $(MAKE) --dry-run --no-print-directory STEPS=1 $(patsubst %,-o %,$(wildcard $(FORCED))) \
@@ -95,10 +95,12 @@ LIBRARY      := $(OUT)/libspdnn.a
 # file alone, which is quicker while one edits a single file.
 UNITY ?= 1
 ALONE := $(HOT) %_avx2.cpp %_avx512.cpp src/core/system/build_info.cpp src/report/render/html/assets.cpp tests/emulation/emulation.cpp
+# Rooms that share units, where both or neither are part of the installed library and of oneDNN's plug-in.
+JOINED := src/bench+src/cli src/cluster+src/inference+src/report src/model+src/program
 UNIT_SOURCES := $(sort $(shell find tests/unit -name '*.cpp'))
 EMULATED_SOURCES := $(sort $(shell find tests/emulation -name '*.cpp'))
 IN_UNITS    := $(if $(filter 1,$(UNITY)),$(filter-out $(ALONE),$(HOST_SOURCES) $(HOST_HALVES) $(ONEDNN_SOURCES) $(UNIT_SOURCES) $(EMULATED_SOURCES)))
-UNITS       := $(shell printf '%s\n' $(IN_UNITS) | LC_ALL=C awk -F/ -v most=28 -v most_cold=48 -v most_tests=52 -v alone='src/engines/cpu src/io/arrays src/io/models/tflite' -v rooms='src/engines/cuda' -v cold='$(COLD)' -f make/units.awk)
+UNITS       := $(shell printf '%s\n' $(IN_UNITS) | LC_ALL=C awk -F/ -v most=28 -v most_cold=88 -v most_tests=52 -v alone='src/engines/cpu src/io/arrays src/io/models/tflite' -v rooms='src/engines/cuda' -v cold='$(COLD)' -v joined='$(JOINED)' -f make/units.awk)
 files_of     = $(subst :, ,$(word 2,$(subst =, ,$(filter $1=%,$(UNITS)))))
 UNIT_NAMES  := $(foreach unit,$(UNITS),$(firstword $(subst =, ,$(unit))))
 # objects,FILES: the object files that contain these source files, as units or alone.

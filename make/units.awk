@@ -2,7 +2,7 @@
 # `most_cold` of those in `cold`, and `most_tests` of a room tests/ROOM, divided evenly. Files in `alone` share units only with
 # files of their own directory: src/engines/cpu takes most of a run's time, and inlining there should not depend on other rooms;
 # src/io/models/tflite and src/io/arrays use names that their neighbours use, too. Each directory of `rooms` is a room of its own,
-# with all below it. Files in `cold` share units only with one another.
+# with all below it. Files in `cold` share units only with one another; there, rooms that `joined` names as ROOM+ROOM... are one.
 
 # Returns the one of the directories that the path lies in, or nothing.
 function within(path, directories,    i, list, n) {
@@ -11,6 +11,13 @@ function within(path, directories,    i, list, n) {
     if (index(path, list[i] "/") == 1) return list[i]
   return ""
 }
+# Returns the first of the rooms that are joined with this one, or the room itself.
+function first_joined(room,    i, list, n) {
+  n = split(joined, list, " ")
+  for (i = 1; i <= n; i++)
+    if (index("+" list[i] "+", "+" room "+")) return substr(list[i] "+", 1, index(list[i] "+", "+") - 1)
+  return room
+}
 {
   room = within($0, rooms)
   if (!room) room = $1 "/" $2
@@ -18,7 +25,7 @@ function within(path, directories,    i, list, n) {
     room = $0
     sub("/[^/]*$", "", room)
   }
-  if (within($0, cold)) room = room "/cold"
+  if (within($0, cold)) room = first_joined(room) "/cold"
   if (!(room in count)) names[++n] = room
   files[room, ++count[room]] = $0
 }
