@@ -64,6 +64,7 @@ class Convolver {
                .to = sums,
                .to_stride = sums_of_filter,
                .pixels = sums_of_filter,
+               .fetch = false,
                .low = -std::numeric_limits<float>::infinity(),
                .high = std::numeric_limits<float>::infinity()};
     const bool adjacent = tiling_.adjacent(item.rows);
@@ -81,6 +82,7 @@ class Convolver {
         task.to = results;
         task.to_stride = shape_.out.pixels();
         task.pixels = item.rows * item.columns;
+        task.fetch = tiling_.fetch;
         task.low = ending_.low;
         task.high = ending_.high;
       }

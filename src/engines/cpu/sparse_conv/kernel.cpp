@@ -25,13 +25,14 @@ using program::Request;
 /// Convolutions with a larger share of weights that are not zero are faster with their zeros, whatever their shape.
 constexpr double kDensest = 0.7;
 /// Measured over predicted time, in units in which oneDNN's dense kernels take the predicted one: of layers with 30 to
-/// 60 % zeros, where it decides between them, on one core of a Zen 3.
+/// 60 % zeros, where it decides between them, on one core of a Zen 3. Cycles of AVX-512 are fitted to whole layers.
 constexpr double kLeftOut = 1.27;
 
 /// Predicted seconds: a cycle has two multiply-adds of a register.
 double seconds_of(const Tiling& tiling) {
   const double per_cycle = 2.0 * static_cast<double>(tiling.lanes);
-  return program::kActionSeconds + kLeftOut * tiling.cycles * per_cycle / program::kMultiplyAddsPerSecond;
+  const double left_out = tiling.lanes == 16 ? 1 : kLeftOut;
+  return program::kActionSeconds + left_out * tiling.cycles * per_cycle / program::kMultiplyAddsPerSecond;
 }
 
 double share_of_entries(const CsrMatrix& weights) {

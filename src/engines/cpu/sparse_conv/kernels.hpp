@@ -48,6 +48,7 @@ struct AddUp {
   float* to;
   std::int64_t to_stride;  ///< from filter to filter
   std::int64_t pixels;     ///< of a filter that are stored; all registers have some
+  bool fetch;              ///< where a filter's sums are stored is fetched into L1 during the filter before
   float low;
   float high;
 };

@@ -29,6 +29,7 @@ struct Tiling {
   Extent parts = 1;       ///< ranges of a group's filters
   Extent lanes = 1;       ///< of a register
   bool in_place = false;  ///< the image's pixels are read where they are, and there is no tile of the input
+  bool fetch = false;     ///< results are fetched before they are stored
   double cycles = 0;      ///< predicted, of the thread that takes longest
 
   Extent row_tiles() const { return (shape.out.height + rows - 1) / rows; }
@@ -53,6 +54,12 @@ struct Tiling {
   /// Where the first pixel of a tile finds its factor, in numbers from the channel's first.
   Extent place(Extent tap_row, Extent tap_column) const;
 };
+
+/// Pieces of `b` that hold `a`.
+inline Extent divided(Extent a, Extent b) { return (a + b - 1) / b; }
+
+/// All tilings that are considered for one part of the filters, without predicted cycles.
+std::vector<Tiling> possible_tilings(const ConvolutionShape& shape, const Kernels& kernels);
 
 /// The tiling with the fewest predicted cycles for that many weights that are not zero.
 Tiling best_tiling(const ConvolutionShape& shape, Offset entries, int threads, const Kernels& kernels);

@@ -97,6 +97,30 @@ TEST(SparseConv, StaysWithinTheBoundOnEveryInstructionSetAndWithAnyThreads) {
   }
 }
 
+/// Tilings of each kind, more than one where rows, columns or registers differ.
+std::vector<Tiling> different_tilings(const ModelCase& one, const Kernels& kernels) {
+  std::set<std::array<Extent, 5>> seen;
+  std::vector<Tiling> different;
+  for (const Tiling& tiling : sparse_conv::possible_tilings(shape_of(one), kernels)) {
+    const Extent kind = 2 * Extent{tiling.across.most_shift > 0} + Extent{tiling.in_place};
+    const Extent vectors = tiling.vectors(tiling.rows, tiling.columns);
+    if (seen.insert({kind, tiling.column_tiles() > 1, tiling.row_tiles() > 1, tiling.blocks() > 1, vectors}).second)
+      different.push_back(tiling);
+  }
+  return different;
+}
+
+TEST(SparseConv, StaysWithinTheBoundWithEachOfItsTilings) {
+  for (const ModelCase& one : all_cases()) {
+    const Bounded expected = evaluate(one.model, one.inputs).front();
+    for (const Kernels* const kernels : sparse_conv::available_kernels())
+      for (const Tiling& tiling : different_tilings(one, *kernels))
+        EXPECT_LE(largest_ratio(expected, convolved(one, tiling, *kernels, 1)), 1)
+            << one.name << " " << kernels->instruction_set << ", tiles of " << tiling.rows << " x " << tiling.columns
+            << ", pitch " << tiling.pitch << ", " << tiling.channels << " channels";
+  }
+}
+
 /// Blocks and parts are chosen by predicted times: small convolutions would never have several.
 TEST(SparseConv, StaysWithinTheBoundHoweverItIsCut) {
   for (const ModelCase& one : all_cases()) {
