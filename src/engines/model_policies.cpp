@@ -59,7 +59,7 @@ Support support_of_policy(const char* name, const Model& model, const ModelEngin
   const auto made = std::make_shared<const program::Program>(
       program::program_for(model, with_threads(options), program::calibrated(offered.kernels)));
   const program::Program& program = *made;
-  Support support = program::support_of(program, options);
+  Support support = program::support_of(program, model, with_threads(options));
   support.program = program::described(program, model);
   support.compiled = made;
   support.stored_program = [made, &model, options = with_threads(options), kernels = offered.kernels] {
@@ -170,7 +170,7 @@ Support support_on_device(const char* name, const Model& model, const ModelEngin
   const OfferedOnDevice& offered = offered_on_device(generated);
   const std::shared_ptr<program::Target> target = offered.target(options.device);
   const program::Program program = program::program_for(model, with_threads(options), offered.all, target.get());
-  Support support = program::support_of(program, options, target.get());
+  Support support = program::support_of(program, model, with_threads(options), target.get());
   support.program = program::described(program, model);
   if (!support.takes()) support.why_not = fmt::format("{}: {}", name, support.why_not);
   if (generated) support.preference = Preference::last_resort;

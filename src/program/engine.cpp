@@ -2,9 +2,8 @@
 
 #include "program/engine.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
+#include <atomic>
 #include <map>
 #include <optional>
 #include <stdexcept>
@@ -12,10 +11,9 @@
 
 #include "core/system/stopwatch.hpp"
 #include "core/threads/background.hpp"
-#include "model/graph/magnitudes.hpp"
+#include "core/threads/parallel.hpp"
 #include "program/bound_program.hpp"
-#include "program/compile.hpp"
-#include "program/stored.hpp"
+#include "program/compile_for.hpp"
 #include "program/threads.hpp"
 #include "program/within.hpp"
 #include "spdnn/error.hpp"
@@ -23,34 +21,6 @@
 namespace spdnn::program {
 
 namespace {
-
-bool takes_any_batch(const Model& model) {
-  const Shape& input = model.values[model.inputs.front()].shape;
-  return !input.empty() && input.front() == kBatchExtent;
-}
-
-Index images_at_once(const Model& model, const ModelEngineOptions& options) {
-  return takes_any_batch(model) ? options.batch : 1;
-}
-
-/// Programs of the host alone are stored.
-Program made(const Model& model, const Magnitudes& magnitudes, Index images, const CompileOptions& options) {
-  return options.target != nullptr ? compile(model, magnitudes, images, options)
-                                   : stored_or_compiled(model, magnitudes, images, options);
-}
-
-CompileOptions compile_options(const Model& model, const ModelEngineOptions& options, const Kernels& kernels,
-                               Target* target) {
-  // With a fixed batch, each node's rows are those of all images.
-  const Index images = takes_any_batch(model) ? options.images_for_kernels() : 1;
-  return {.type = options.precision == Precision::bf16 ? ElementType::bf16 : ElementType::fp32,
-          .kernels_for = images,
-          .epilogues = options.epilogues,
-          .threads = options.threads,
-          .compile_seconds = options.compile_seconds,
-          .kernels = kernels,
-          .target = target};
-}
 
 class Engine final : public ModelEngine {
  public:
@@ -62,11 +32,12 @@ class Engine final : public ModelEngine {
         compile_options_(compile_options(*model_, options, kernels, target_.get())),
         magnitudes_(*model_),
         constants_(target_.get()),
+        parts_(parts_for(*model_, options_, options_.batch, target_.get())),
+        arenas_(static_cast<std::size_t>(parts_.teams)),
         seconds_(options.profile ? model_->nodes.size() : 0) {
-    const Threads threads(options_.threads);
+    const Threads threads(compile_options_.threads);
     use_target();
-    const Index images = images_at_once(*model_, options_);
-    compiled != nullptr ? bind(images, *compiled) : bind(images);
+    compiled != nullptr ? bind(parts_.images, *compiled) : bind(parts_.images);
   }
 
   ~Engine() override {
@@ -80,11 +51,14 @@ class Engine final : public ModelEngine {
     use_target();
     if (target_ != nullptr) target_->wait();  // the batch before needs neither its program nor its images any more
     const Index count = images_of(*model_, images, options_.batch);
-    const Threads threads(options_.threads);
-    const auto made = programs_.find(count);
-    BoundProgram* const ready = made == programs_.end() ? nullptr : &made->second;
+    const Threads threads(compile_options_.threads);
     bound_ = nullptr;  // if bind() throws, earlier bindings may be invalid
-    bound_ = ready != nullptr ? ready : &bind(count);
+    const Index part = std::min(count, parts_.images);
+    const Index rest = count % part;
+    const bool all_made = programs_.count(part) + programs_.count(rest == 0 ? part : rest) == 2;
+    if (!all_made && programs_.size() + 2 > kMostPrograms) programs_.clear();
+    if (rest != 0) program_of(rest);
+    bound_ = &program_of(part).front();
     take(images.values);
     images_ = count;
     reset();
@@ -107,36 +81,31 @@ class Engine final : public ModelEngine {
   Index advance(Index /*first*/, Index until) override {
     require_loaded();
     use_target();
-    const Threads threads(options_.threads);
-    while (next_ < bound_->actions() && bound_->place(next_) < until) {
-      if (options_.cancelled && options_.cancelled()) throw Cancelled("the run was cancelled");
-      if (!options_.profile) {
-        next_ = bound_->run(next_, until);
-        continue;
-      }
-      const Stopwatch watch;
-      bound_->run(next_);
-      if (target_ != nullptr) target_->wait();
-      seconds_[bound_->node(next_++)] += watch.seconds();
-    }
+    const Threads threads(compile_options_.threads);
+    if (!has_parts())
+      next_ = run(*bound_, next_, until, seconds_, true);
+    else if (until == std::ssize(model_->nodes))
+      run_parts();
     return until;
   }
 
   std::vector<Tensor> outputs() override {
     require_loaded();
     if (target_ != nullptr) target_->wait();
+    if (has_parts()) return outputs_of_parts_;
     std::vector<Tensor> all;
     for (std::size_t i = 0; i < model_->outputs.size(); ++i) {
-      const Shape shape = with_batch(model_->values[model_->outputs[i]].shape, images_);
-      const std::size_t size = elements(shape).value();
-      const auto values = allocate<float>(size);
-      std::copy_n(bound_->output(i), size, values.get());
-      all.push_back({shape, {values, size}});
+      const auto [tensor, values] = output_for(i, images_);
+      std::copy_n(bound_->output(i), tensor.values.size(), values.get());
+      all.push_back(tensor);
     }
     return all;
   }
 
-  std::optional<Index> overflow() const override { return trusted_ ? bound_->overflow() : std::optional<Index>(0); }
+  std::optional<Index> overflow() const override {
+    if (!trusted_) return 0;
+    return has_parts() ? overflow_of_parts_ : bound_->overflow();
+  }
 
   std::vector<double> node_seconds() const override { return seconds_; }
 
@@ -153,6 +122,89 @@ class Engine final : public ModelEngine {
     Array<float> values;
     Background<bool> trusted;
   };
+
+  /// Whether the loaded images are computed in parts, at the end of all nodes.
+  bool has_parts() const { return images_ > parts_.images; }
+
+  /// Runs actions from `next` on, up to those at the node `until`, and returns the next. `asks`: on the calling thread.
+  std::size_t run(BoundProgram& bound, std::size_t next, Index until, std::vector<double>& seconds, bool asks) const {
+    while (next < bound.actions() && bound.place(next) < until) {
+      if (asks) end_if_cancelled();
+      if (!options_.profile) {
+        next = bound.run(next, until);
+        continue;
+      }
+      const Stopwatch watch;
+      bound.run(next);
+      if (target_ != nullptr) target_->wait();
+      seconds[bound.node(next++)] += watch.seconds();
+    }
+    return next;
+  }
+
+  void end_if_cancelled() const {
+    if (options_.cancelled && options_.cancelled()) throw Cancelled("the run was cancelled");
+  }
+
+  void run_parts() {
+    end_if_cancelled();  // the calling thread may get no part
+    std::vector<std::shared_ptr<float[]>> to;
+    outputs_of_parts_.clear();
+    for (std::size_t i = 0; i < model_->outputs.size(); ++i) {
+      const auto [tensor, values] = output_for(i, images_);
+      outputs_of_parts_.push_back(tensor);
+      to.push_back(values);
+    }
+    std::vector<std::optional<Index>> overflows(static_cast<std::size_t>(parts_.teams));
+    std::vector<std::vector<double>> seconds(overflows.size(), std::vector<double>(seconds_.size()));
+    std::atomic<Index> next_part = 0;
+    std::atomic<bool> ended = false;
+    const auto run_some = [&](std::size_t team) {
+      try {
+        for (Index first = 0; !ended && (first = parts_.images * next_part++) < images_;)
+          run_part(first, team, to, overflows[team], seconds[team]);
+      } catch (...) {
+        ended = true;
+        throw;
+      }
+    };
+    if (parts_.teams == 1)
+      run_some(0);
+    else
+      run_team(parts_.teams, [&](int member, int /*size*/) {
+        const Threads alone(1);
+        run_some(static_cast<std::size_t>(member));
+      });
+    overflow_of_parts_.reset();
+    for (const std::optional<Index>& node : overflows)
+      if (node) overflow_of_parts_ = std::min(overflow_of_parts_.value_or(*node), *node);
+    for (const std::vector<double>& of_team : seconds)
+      for (std::size_t node = 0; node < seconds_.size(); ++node) seconds_[node] += of_team[node] / parts_.teams;
+  }
+
+  void run_part(Index first, std::size_t team, const std::vector<std::shared_ptr<float[]>>& to,
+                std::optional<Index>& overflow, std::vector<double>& seconds) {
+    const auto of_images = [&](std::size_t numbers, Index images) {
+      return numbers / static_cast<std::size_t>(images_) * static_cast<std::size_t>(images);
+    };
+    const Index count = std::min(parts_.images, images_ - first);
+    BoundProgram& bound = programs_.at(count)[team];
+    bound.set_input(input_.data() + of_images(input_.size(), first));
+    run(bound, 0, narrow<Index>(model_->nodes.size()), seconds, team == 0);
+    for (std::size_t i = 0; i < to.size(); ++i) {
+      const std::size_t size = outputs_of_parts_[i].values.size();
+      std::copy_n(bound.output(i), of_images(size, count), to[i].get() + of_images(size, first));
+    }
+    if (const auto node = bound.overflow()) overflow = std::min(overflow.value_or(*node), *node);
+  }
+
+  /// Memory for an output of that many images, and the tensor that is made of it.
+  std::pair<Tensor, std::shared_ptr<float[]>> output_for(std::size_t number, Index images) const {
+    const Shape shape = with_batch(model_->values[model_->outputs[number]].shape, images);
+    const std::size_t size = elements(shape).value();
+    const auto values = allocate<float>(size);
+    return {Tensor{shape, {values, size}}, values};
+  }
 
   std::byte* images_at(std::size_t side) const { return device_images_.get() + side * image_bytes_; }
 
@@ -187,16 +239,22 @@ class Engine final : public ModelEngine {
     if (bound_ == nullptr) throw std::logic_error("no images are loaded");
   }
 
-  BoundProgram& bind(Index images) { return bind(images, made(*model_, magnitudes_, images, compile_options_)); }
+  std::vector<BoundProgram>& program_of(Index images) {
+    const auto made = programs_.find(images);
+    return made != programs_.end() ? made->second : bind(images);
+  }
 
-  BoundProgram& bind(Index images, const Program& program) {
-    if (programs_.size() >= kMostPrograms) programs_.clear();
+  std::vector<BoundProgram>& bind(Index images) {
+    return bind(images, made(*model_, magnitudes_, images, compile_options_));
+  }
+
+  std::vector<BoundProgram>& bind(Index images, const Program& program) {
     if (program.arena.bytes > host_bytes_) {
-      arenas_.host = host_memory(program.arena.bytes);
+      for (Arenas& arenas : arenas_) arenas.host = host_memory(program.arena.bytes);
       host_bytes_ = program.arena.bytes;
     }
     if (program.device_arena.bytes > device_bytes_) {
-      arenas_.device = target_->allocate(program.device_arena.bytes);
+      arenas_.front().device = target_->allocate(program.device_arena.bytes);
       device_bytes_ = program.device_arena.bytes;
     }
     if (program.device_image_bytes > image_bytes_) {
@@ -205,9 +263,10 @@ class Engine final : public ModelEngine {
       device_images_ = target_->allocate(2 * image_bytes_);
       target_->wait();  // another thread may write to it
     }
-    BoundProgram& made = programs_.try_emplace(images, program, constants_, arenas_, target_.get()).first->second;
-    if (notes_.empty()) notes_ = made.remarks();  // those of programs for fewer images say the same
-    return made;
+    std::vector<BoundProgram> made;
+    for (const Arenas& arenas : arenas_) made.emplace_back(program, constants_, arenas, target_.get());
+    if (notes_.empty()) notes_ = made.front().remarks();  // those of programs for fewer images say the same
+    return programs_.insert_or_assign(images, std::move(made)).first->second;
   }
 
   std::shared_ptr<const Model> model_;
@@ -216,12 +275,15 @@ class Engine final : public ModelEngine {
   CompileOptions compile_options_;
   Magnitudes magnitudes_;
   Constants constants_;
+  Parts parts_;
   /// The largest so far. Programs for fewer images, which nearly always need less, are bound to it as well.
-  Arenas arenas_;
+  std::vector<Arenas> arenas_;  ///< by team
   std::size_t host_bytes_ = 0;
   std::size_t device_bytes_ = 0;
-  std::map<Index, BoundProgram> programs_;  ///< by number of images
-  BoundProgram* bound_ = nullptr;           ///< of the loaded images
+  std::map<Index, std::vector<BoundProgram>> programs_;  ///< by number of images; one for each team
+  BoundProgram* bound_ = nullptr;                        ///< of the loaded images, or of a part of them
+  std::vector<Tensor> outputs_of_parts_;
+  std::optional<Index> overflow_of_parts_;
   Array<float> input_;
   std::shared_ptr<std::byte> device_images_;  ///< two halves: of the loaded images, and of those announced
   std::size_t image_bytes_ = 0;               ///< of a half
@@ -235,47 +297,6 @@ class Engine final : public ModelEngine {
 };
 
 }  // namespace
-
-Program program_for(const Model& model, const ModelEngineOptions& options, const Kernels& kernels, Target* target) {
-  const Threads threads(options.threads);
-  if (target != nullptr) target->use();
-  return made(model, Magnitudes(model), images_at_once(model, options),
-              compile_options(model, options, kernels, target));
-}
-
-Tuned tuned_program_for(const Model& model, const ModelEngineOptions& options, const Kernels& kernels,
-                        const Kernels& skipping) {
-  const Threads threads(options.threads);
-  return tuned(model, Magnitudes(model), images_at_once(model, options),
-               compile_options(model, options, kernels, nullptr), skipping);
-}
-
-std::string text_to_store(const Program& program, const Model& model, const ModelEngineOptions& options,
-                          const Kernels& kernels) {
-  return stored_text(
-      program, origin_of(model, images_at_once(model, options), compile_options(model, options, kernels, nullptr)));
-}
-
-Support support_of(const Program& program, const ModelEngineOptions& options, Target* target) {
-  if (target != nullptr) {
-    const std::size_t bytes =
-        program.device_arena.bytes + program.device_constant_bytes + 2 * program.device_image_bytes;
-    const std::size_t budget = target->memory_budget();
-    Support support{.working_bytes = bytes, .remarks = program.remarks};
-    support.too_large = bytes > budget;
-    if (support.too_large)
-      support.why_not = fmt::format(
-          "needs {} bytes of the device's memory for weights and activations; {} are available", bytes, budget);
-    return support;
-  }
-  const std::size_t bytes = program.arena.bytes + program.constant_bytes;
-  Support support{.working_bytes = bytes, .remarks = program.remarks};
-  support.too_large = options.host_memory != 0 && bytes > options.host_memory;
-  if (support.too_large)
-    support.why_not =
-        fmt::format("needs {} bytes for weights and activations; {} are available", bytes, options.host_memory);
-  return support;
-}
 
 std::unique_ptr<ModelEngine> make(std::shared_ptr<const Model> model, const ModelEngineOptions& options,
                                   const Kernels& kernels, std::shared_ptr<Target> target, const Program* compiled) {

@@ -26,7 +26,8 @@ std::string text_to_store(const Program& program, const Model& model, const Mode
                           const Kernels& kernels);
 
 /// The Support of a variant for the program: why_not is without its name.
-Support support_of(const Program& program, const ModelEngineOptions& options, Target* target = nullptr);
+Support support_of(const Program& program, const Model& model, const ModelEngineOptions& options,
+                   Target* target = nullptr);
 
 /// An engine that offers these kernels; `options` have threads. `compiled`: what program_for() made with these.
 std::unique_ptr<ModelEngine> make(std::shared_ptr<const Model> model, const ModelEngineOptions& options,

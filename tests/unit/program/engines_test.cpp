@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <limits>
 
 #include "engines/devices.hpp"
 #include "engines/model_engine.hpp"
@@ -360,6 +361,67 @@ TEST_P(ModelEngines, TakeBatchesOfAnySizeOneAfterAnother) {
     }
   testing::Rng rng(7);
   EXPECT_TRUE(same_bits(run(*engine, model, testing::random_tensor(rng, {7, 3, 12, 10})), first.front()));
+}
+
+/// Images so large that engines of the host compute a batch in parts, one after another or one for each of two threads.
+void expect_parts_to_be_as_alone(const ModelVariant& variant, int threads) {
+  testing::Rng rng(44);
+  ModelBuilder builder;
+  const ValueId x = builder.input({kBatchExtent, 4, 512, 256});
+  const ValueId y = builder.add(testing::random_convolution(rng, 4, 8, testing::same_window(3, 3), 0.1), {x});
+  const ValueId pooled = builder.add(GlobalPool{}, {y});
+  const ValueId positive = builder.add(Activation{}, {y});
+  const Model model = builder.finish({pooled, positive});
+  const Extent of_image = 4 * 512 * 256;
+  constexpr Extent kImages = 5;
+  const Tensor images = testing::random_tensor(rng, {kImages, 4, 512, 256});
+  const auto image = [&](Extent first, Extent count) {
+    const auto values = images.values.span().subspan(static_cast<std::size_t>(first * of_image),
+                                                     static_cast<std::size_t>(count * of_image));
+    return testing::make_tensor({count, 4, 512, 256}, {values.begin(), values.end()});
+  };
+  const auto engine = engine_for(variant, model, {.batch = kImages, .threads = threads});
+  const std::vector<Tensor> together = run(*engine, model, images);
+  const std::vector<Tensor> two = run(*engine, model, image(1, 2));
+  EXPECT_FALSE(engine->overflow().has_value());
+  for (Extent i = 0; i < kImages; ++i) {
+    const std::vector<Tensor> alone = run(*engine, model, image(i, 1));
+    for (std::size_t output = 0; output < 2; ++output) {
+      const std::span<const float> one = alone[output].values.span();
+      const auto at = [&](const std::vector<Tensor>& batch, Extent place) {
+        return batch[output].values.span().subspan(static_cast<std::size_t>(place) * one.size(), one.size());
+      };
+      EXPECT_TRUE(std::equal(one.begin(), one.end(), at(together, i).begin())) << i << " of all";
+      if (i != 1 && i != 2) continue;
+      EXPECT_TRUE(std::equal(one.begin(), one.end(), at(two, i - 1).begin())) << i << " of two";
+    }
+  }
+  std::vector<float> large(images.values.begin(), images.values.end());
+  large[static_cast<std::size_t>((kImages - 1) * of_image + 5)] =
+      std::numeric_limits<float>::infinity();  // of the last image
+  run(*engine, model, testing::make_tensor(images.shape, large));
+  EXPECT_TRUE(engine->overflow().has_value());
+  run(*engine, model, images);
+  EXPECT_FALSE(engine->overflow().has_value());
+}
+
+TEST_P(ModelEngines, GiveTheSameForLargeImagesInABatchAndAlone) {
+  for (const int threads : {1, 2}) expect_parts_to_be_as_alone(variant(), threads);
+}
+
+TEST_P(ModelEngines, EndWhenTheyAreCancelledAmongParts) {
+  testing::Rng rng(45);
+  ModelBuilder builder;
+  const ValueId x = builder.input({kBatchExtent, 4, 512, 256});
+  const Model model =
+      builder.finish({builder.add(testing::random_convolution(rng, 4, 4, testing::same_window(1, 1), 0.5), {x})});
+  bool cancelled = true;
+  const auto engine = engine_for(variant(), model, {.batch = 5, .threads = 2, .cancelled = [&] { return cancelled; }});
+  engine->load(testing::random_tensor(rng, {5, 4, 512, 256}));
+  EXPECT_THROW(engine->advance(0, 1), Cancelled);
+  cancelled = false;
+  engine->reset();
+  EXPECT_EQ(engine->advance(0, 1), 1U);
 }
 
 /// Whether a batch was announced, another was, or none.

@@ -1,0 +1,90 @@
+#include "program/compile_for.hpp"
+
+#include <fmt/format.h>
+
+#include "program/engine.hpp"
+#include "program/stored.hpp"
+#include "program/threads.hpp"
+
+namespace spdnn::program {
+
+namespace {
+
+bool takes_any_batch(const Model& model) {
+  const Shape& input = model.values[model.inputs.front()].shape;
+  return !input.empty() && input.front() == kBatchExtent;
+}
+
+Index images_at_once(const Model& model, const ModelEngineOptions& options, const Target* target) {
+  return parts_for(model, options, options.batch, target).images;
+}
+
+}  // namespace
+
+Parts parts_for(const Model& model, const ModelEngineOptions& options, Index batch, const Target* target) {
+  if (!takes_any_batch(model)) return {1};
+  return target != nullptr ? Parts{batch} : parts_of(model, batch, options.threads);
+}
+
+Program made(const Model& model, const Magnitudes& magnitudes, Index images, const CompileOptions& options) {
+  return options.target != nullptr ? compile(model, magnitudes, images, options)
+                                   : stored_or_compiled(model, magnitudes, images, options);
+}
+
+CompileOptions compile_options(const Model& model, const ModelEngineOptions& options, const Kernels& kernels,
+                               Target* target) {
+  // With a fixed batch, each node's rows are those of all images.
+  const Parts chosen_for = parts_for(model, options, options.images_for_kernels(), target);
+  const Parts parts = parts_for(model, options, options.batch, target);
+  return {.type = options.precision == Precision::bf16 ? ElementType::bf16 : ElementType::fp32,
+          .kernels_for = chosen_for.images,
+          .epilogues = options.epilogues,
+          .threads = parts.teams > 1 ? 1 : options.threads,
+          .compile_seconds = options.compile_seconds,
+          .kernels = kernels,
+          .target = target};
+}
+
+Program program_for(const Model& model, const ModelEngineOptions& options, const Kernels& kernels, Target* target) {
+  const CompileOptions with = compile_options(model, options, kernels, target);
+  const Threads threads(with.threads);
+  if (target != nullptr) target->use();
+  return made(model, Magnitudes(model), images_at_once(model, options, target), with);
+}
+
+Tuned tuned_program_for(const Model& model, const ModelEngineOptions& options, const Kernels& kernels,
+                        const Kernels& skipping) {
+  const CompileOptions with = compile_options(model, options, kernels, nullptr);
+  const Threads threads(with.threads);
+  return tuned(model, Magnitudes(model), images_at_once(model, options, nullptr), with, skipping);
+}
+
+std::string text_to_store(const Program& program, const Model& model, const ModelEngineOptions& options,
+                          const Kernels& kernels) {
+  return stored_text(program, origin_of(model, images_at_once(model, options, nullptr),
+                                        compile_options(model, options, kernels, nullptr)));
+}
+
+Support support_of(const Program& program, const Model& model, const ModelEngineOptions& options, Target* target) {
+  if (target != nullptr) {
+    const std::size_t bytes =
+        program.device_arena.bytes + program.device_constant_bytes + 2 * program.device_image_bytes;
+    const std::size_t budget = target->memory_budget();
+    Support support{.working_bytes = bytes, .remarks = program.remarks};
+    support.too_large = bytes > budget;
+    if (support.too_large)
+      support.why_not = fmt::format(
+          "needs {} bytes of the device's memory for weights and activations; {} are available", bytes, budget);
+    return support;
+  }
+  const int teams = parts_for(model, options, options.batch, target).teams;
+  const std::size_t bytes = program.arena.bytes * static_cast<std::size_t>(teams) + program.constant_bytes;
+  Support support{.working_bytes = bytes, .remarks = program.remarks};
+  support.too_large = options.host_memory != 0 && bytes > options.host_memory;
+  if (support.too_large)
+    support.why_not =
+        fmt::format("needs {} bytes for weights and activations; {} are available", bytes, options.host_memory);
+  return support;
+}
+
+}  // namespace spdnn::program

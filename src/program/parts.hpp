@@ -1,0 +1,18 @@
+#pragma once
+
+#include "spdnn/model.hpp"
+
+namespace spdnn::program {
+
+/// How the host computes a batch: parts of that many images, by that many teams of threads side by side. A team of one
+/// thread waits for no other at the end of a step.
+struct Parts {
+  Index images;
+  int teams = 1;  ///< 1: all threads; or as many as there are threads
+};
+
+/// All images at once, if they are small or if the weights take more memory than what all steps of a part read and
+/// write. Otherwise parts for which that stays in caches, one after another, each by a thread if there are enough.
+Parts parts_of(const Model& model, Index batch, int threads);
+
+}  // namespace spdnn::program
