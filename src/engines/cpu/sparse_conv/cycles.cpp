@@ -90,8 +90,8 @@ constexpr Costs kCostsOfAvx512{.read = 0.61,
                                .results = 3.4,
                                .row = 8.7,
                                .copied = 2.6,
-                               .left_row = 6.7,
-                               .left = 16.6,
+                               .left_row = 16,
+                               .left = 7,
                                .in_place = 1.2,
                                .stored_far = 3.9,
                                .read_far = 3.3,
@@ -142,7 +142,7 @@ double read_of_avx512(const Tiling& tiling, const Costs& costs) {
     const double more = std::max(0.0, share_of_l1 - free);
     return kFromL2 * more / (1 + more);
   };
-  if (!tiling.in_place) return read + beyond(bytes_of_tile(tiling) / tile_bytes().l1, 0.6);
+  if (!tiling.in_place) return read + beyond(bytes_of_tile(tiling) / tile_bytes().l1, 0.7);
   return 0.75 * read + beyond(lines_of_a_set(tiling, kWayOfL1) * number(kWayOfL1) / tile_bytes().l1, 0.83);
 }
 
