@@ -3,9 +3,9 @@ PYTHON ?= /usr/bin/python3
 export PYTHON
 PYTHON_PACKAGE := $(OUT)/python/spdnn
 PYTHON_SOURCES := $(patsubst python/%,$(OUT)/python/%,$(shell find python/spdnn -type f -not -name '*.pyc'))
-# The bindings include public headers only. They are compiled at -O1, because they take little of a call's time.
+# The bindings include public headers only. They are compiled at -Og, because they take little of a call's time.
 PYTHON_CPPFLAGS = -Iinclude -DSPDNN_PYTHON_VERSION='"$(VERSION)"' $$(cat $(OUT)/generated/python_flags)
-PYTHON_CXXFLAGS = $(filter-out -O% -Wpedantic -Wshadow,$(CXXFLAGS)) -O1 -fvisibility=hidden
+PYTHON_CXXFLAGS = $(filter-out -O% -Wpedantic -Wshadow,$(CXXFLAGS)) -Og -fvisibility=hidden
 
 # One unit, since pybind11's templates take most of the time.
 PYTHON_UNIT   := $(OUT)/generated/python.cpp

@@ -4,9 +4,10 @@ UNIT_OBJECTS     := $(call objects,$(UNIT_SOURCES))
 # Emulated kernels run on the CPU and find CUDA's headers in tests/emulation. They are not built together with device
 # kernels, nor with AddressSanitizer, which does not support these fibers.
 EMULATED_OBJECTS := $(if $(filter 1-% %-asan,$(GPU)-$(BUILD)),,$(call objects,$(EMULATED_SOURCES)))
-# Tests take longer to compile than to run; emulated kernels, which compute for all threads of a GPU, less.
+# Tests take longer to compile than to run; emulated kernels, which compute for all threads of a GPU, less. Beside -O1, -Og
+# compiles those in two thirds of the time, and they run a tenth longer, which is the smaller part.
 TEST_CXXFLAGS_release      := -O0
-EMULATION_CXXFLAGS_release := -O1
+EMULATION_CXXFLAGS_release := -Og
 # _FORTIFY_SOURCE would report each longjmp between the stacks of two fibers.
 EMULATION_CPPFLAGS := -U_FORTIFY_SOURCE -Itests/emulation/include
 EMULATION_CXXFLAGS := -fno-strict-aliasing -Wno-unknown-pragmas -Wno-maybe-uninitialized -Wno-conversion -Wno-shadow -Wno-pedantic
