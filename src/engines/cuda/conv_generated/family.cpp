@@ -132,8 +132,8 @@ std::shared_ptr<SharedLayer> shared_layer(const Layer& layer) {
   const auto filters =
       std::make_shared<const std::vector<std::vector<Index>>>(filters_by_kernel(layer.tiling, layer.weights));
   auto shared = std::make_shared<SharedLayer>(LayerCode::Source{
-      .digest = digest, .arch = arch, .kernels = filters->size(), .text = [layer, filters](std::size_t kernel) {
-        return generated_code(layer.generated(), (*filters)[kernel]);
+      .digest = digest, .kernels = filters->size(), .compile = [layer, filters, arch](std::size_t kernel) {
+        return compiled(generated_code(layer.generated(), (*filters)[kernel]), arch);
       }});
   known = shared;
   return shared;

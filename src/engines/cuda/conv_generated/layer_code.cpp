@@ -19,16 +19,16 @@
 #include <thread>
 
 #include "core/system/cache_directory.hpp"
+#include "core/system/run_apart.hpp"
 #include "core/system/stopwatch.hpp"
 #include "core/threads/parallel.hpp"
-#include "engines/cuda/conv_generated/compiler.hpp"
 #include "spdnn/error.hpp"
 
 namespace spdnn::cuda {
 
 namespace {
 
-/// Threads that compile, as many as the process may use. They end when the process does, after what they have begun.
+/// Threads that compile, as many as the process may use. They end when the process does.
 class Compilers {
  public:
   static Compilers& all() {
@@ -36,8 +36,8 @@ class Compilers {
     return compilers;
   }
 
-  std::future<void> add(std::function<void()> work) {
-    std::packaged_task<void()> task(std::move(work));
+  std::future<void> add(std::function<void(const std::stop_token&)> work) {
+    Task task(std::move(work));
     std::future<void> done = task.get_future();
     const std::lock_guard lock(mutex_);
     tasks_.push_back(std::move(task));
@@ -48,22 +48,31 @@ class Compilers {
   }
 
  private:
+  using Task = std::packaged_task<void(const std::stop_token&)>;
+
   void work_until(const std::stop_token& stop) {
     while (true) {
       std::unique_lock lock(mutex_);
       if (!added_.wait(lock, stop, [this] { return !tasks_.empty(); }) || stop.stop_requested()) return;
-      std::packaged_task<void()> task = std::move(tasks_.front());
+      Task task = std::move(tasks_.front());
       tasks_.pop_front();
       lock.unlock();
-      task();
+      task(stop);
     }
   }
 
   std::mutex mutex_;
   std::condition_variable_any added_;
-  std::deque<std::packaged_task<void()>> tasks_;
+  std::deque<Task> tasks_;
   std::vector<std::jthread> threads_;  ///< the last member, so that all have ended before the others are destroyed
 };
+
+std::vector<std::byte> apart(const std::function<std::vector<std::byte>()>& compile,
+                             const std::function<bool()>& cancelled) try {
+  return run_apart(compile, cancelled);
+} catch (const DeviceError& error) {
+  throw DeviceError(fmt::format("the compiler failed: {}", error.what()));
+}
 
 // The cache directory's file of a layer: the magic, the sizes of all kernels' code (64 bits each, after their number),
 // the code, and a hash of all before it.
@@ -76,28 +85,28 @@ std::filesystem::path cache_file(const std::string& digest) {
 
 std::uint64_t hash_of(std::span<const std::byte> bytes) { return XXH3_64bits(bytes.data(), bytes.size()); }
 
-void append(std::vector<std::byte>& to, const void* data, std::size_t size) {
+void append_bytes(std::vector<std::byte>& to, const void* data, std::size_t size) {
   const auto* const bytes = static_cast<const std::byte*>(data);
   to.insert(to.end(), bytes, bytes + size);
 }
 
-std::vector<std::byte> packed(const std::vector<std::vector<std::byte>>& code) {
+std::vector<std::byte> file_of(const std::vector<std::vector<std::byte>>& code) {
   std::vector<std::byte> file;
-  append(file, kMagic, sizeof(kMagic));
+  append_bytes(file, kMagic, sizeof(kMagic));
   const std::uint64_t count = code.size();
-  append(file, &count, sizeof(count));
+  append_bytes(file, &count, sizeof(count));
   for (const auto& one : code) {
     const std::uint64_t size = one.size();
-    append(file, &size, sizeof(size));
+    append_bytes(file, &size, sizeof(size));
   }
-  for (const auto& one : code) append(file, one.data(), one.size());
+  for (const auto& one : code) append_bytes(file, one.data(), one.size());
   const std::uint64_t hash = hash_of(file);
-  append(file, &hash, sizeof(hash));
+  append_bytes(file, &hash, sizeof(hash));
   return file;
 }
 
-/// Empty if packed() did not make the file, or made it for another number of kernels.
-std::vector<std::vector<std::byte>> unpacked(std::span<const std::byte> file, std::size_t kernels) {
+/// Empty if file_of() did not make the file, or made it for another number of kernels.
+std::vector<std::vector<std::byte>> code_in(std::span<const std::byte> file, std::size_t kernels) {
   const std::size_t head = sizeof(kMagic) + (kernels + 1) * sizeof(std::uint64_t);
   if (file.size() < head + sizeof(std::uint64_t)) return {};
   const auto body = file.first(file.size() - sizeof(std::uint64_t));
@@ -135,14 +144,16 @@ LayerCode::LayerCode(Source source) : source_(std::move(source)), state_(std::ma
   if (from_cache_) return;
   state_->code.resize(source_.kernels);
   for (std::size_t kernel = 0; kernel < source_.kernels; ++kernel)
-    state_->done.push_back(Compilers::all().add([state = state_, text = source_.text, arch = source_.arch, kernel] {
-      if (state->abandoned) return;
-      const Stopwatch watch;
-      std::vector<std::byte> code = compiled(text(kernel), arch);
-      const std::lock_guard lock(state->mutex);
-      state->code[kernel] = std::move(code);
-      state->seconds += watch.seconds();
-    }));
+    state_->done.push_back(
+        Compilers::all().add([state = state_, compile = source_.compile, kernel](const std::stop_token& stop) {
+          if (state->abandoned) return;
+          const Stopwatch watch;
+          std::vector<std::byte> code =
+              apart([&] { return compile(kernel); }, [&] { return state->abandoned || stop.stop_requested(); });
+          const std::lock_guard lock(state->mutex);
+          state->code[kernel] = std::move(code);
+          state->seconds += watch.seconds();
+        }));
 }
 
 LayerCode::~LayerCode() {
@@ -153,10 +164,18 @@ LayerCode::~LayerCode() {
 
 const std::vector<std::vector<std::byte>>& LayerCode::get(std::chrono::steady_clock::time_point deadline) {
   if (!code_.empty()) return code_;
-  for (std::future<void>& done : state_->done)
-    if (!state_->abandoned && done.wait_until(deadline) != std::future_status::ready) state_->abandoned = true;
-  if (state_->abandoned) throw DeviceError("the compiler needs more time than it is allowed");
-  for (std::future<void>& done : state_->done) done.get();
+  if (!failure_.empty()) throw DeviceError(failure_);
+  try {
+    for (std::future<void>& done : state_->done)
+      if (done.wait_until(deadline) != std::future_status::ready)
+        throw DeviceError("the compiler needs more time than it is allowed");
+      else
+        done.get();
+  } catch (const DeviceError& error) {
+    state_->abandoned = true;
+    failure_ = error.what();
+    throw;
+  }
   code_ = std::move(state_->code);
   write_cache();
   return code_;
@@ -178,7 +197,7 @@ void LayerCode::read_cache() {
   std::ifstream file(path, std::ios::binary);
   if (path.empty() || !file) return;
   const std::string text((std::istreambuf_iterator<char>(file)), {});
-  code_ = unpacked(std::as_bytes(std::span(text)), source_.kernels);
+  code_ = code_in(std::as_bytes(std::span(text)), source_.kernels);
   from_cache_ = !code_.empty();
   if (!from_cache_) remark_ = fmt::format("{} was damaged, and is made anew", path.string());
 }
@@ -186,12 +205,13 @@ void LayerCode::read_cache() {
 void LayerCode::write_cache() {
   const std::filesystem::path path = cache_file(source_.digest);
   if (path.empty()) return;
-  const std::filesystem::path unnamed = fmt::format("{}.{}", path.string(), ::getpid());
+  static std::atomic<unsigned> number{0};  // two devices of a process may have a file each
+  const std::filesystem::path unnamed = fmt::format("{}.{}.{}", path.string(), ::getpid(), number++);
   std::error_code failure;
   std::filesystem::create_directories(path.parent_path(), failure);
   errno = 0;
   std::ofstream file(unnamed, std::ios::binary);
-  const std::vector<std::byte> bytes = packed(code_);
+  const std::vector<std::byte> bytes = file_of(code_);
   file.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
   file.close();
   if (!file) failure.assign(errno, std::generic_category());

@@ -10,20 +10,19 @@
 
 namespace spdnn::cuda {
 
-/// The machine code of a layer's kernels. It is compiled by threads that all layers share, or read from the cache
-/// directory, where it is kept by a digest of all that it depends on.
+/// The machine code of a layer's kernels. It is compiled in child processes, which may crash or hang, by threads that
+/// all layers share, or read from the cache directory, where it is kept by a digest of all that it depends on.
 class LayerCode {
  public:
   struct Source {
     std::string digest;
-    std::string arch;
     std::size_t kernels = 0;
-    std::function<std::string(std::size_t kernel)> text;  ///< called from any thread, until the LayerCode is destroyed
+    std::function<std::vector<std::byte>(std::size_t kernel)> compile;  ///< is called in child processes
   };
 
   /// Starts compiling the kernels that the cache directory lacks.
   explicit LayerCode(Source source);
-  /// Drops kernels whose compilation has not begun.
+  /// Ends what is still compiled.
   ~LayerCode();
   LayerCode(const LayerCode&) = delete;
   LayerCode& operator=(const LayerCode&) = delete;
@@ -47,6 +46,7 @@ class LayerCode {
   std::shared_ptr<State> state_;  ///< outlives this object while a thread compiles
   std::vector<std::vector<std::byte>> code_;
   bool from_cache_ = false;
+  std::string failure_;  ///< why there is no code and will be none
   std::string remark_;
 };
 
