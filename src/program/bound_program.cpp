@@ -53,7 +53,8 @@ BoundProgram::BoundProgram(const Program& program, Constants& constants, Arenas 
   }
   for (const Operand& output : program.outputs) outputs_.push_back({data(output.buffer), is_images(output.buffer)});
   for (const Watched& watched : program.watched)
-    watched_.emplace_back(watched.node, reinterpret_cast<const float*>(in_arena(watched.beyond.buffer)));
+    watched_.emplace_back(watched.node,
+                          reinterpret_cast<const float*>(in_arena(watched.beyond.buffer)) + watched.number);
   std::vector<Prepared> prepared;
   for (const Ready& action : actions_) {
     prepared.push_back(action.bound->prepare());

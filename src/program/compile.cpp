@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 #include <utility>
 
 #include "model/graph/node_text.hpp"
@@ -20,6 +21,9 @@ namespace {
 /// predictions are too rough to prefer one to the other.
 constexpr double kWorthwhile = 0.95;
 
+/// Bytes of values on a device that are kept, to be looked at together.
+constexpr std::size_t kKeptBytes = std::size_t{64} << 20U;
+
 /// Turns steps into actions, one after another, and tracks the layouts in which each value exists.
 class Compiler {
  public:
@@ -35,7 +39,9 @@ class Compiler {
     }
     for (const Step& step : steps_of(model_, options_.epilogues)) run(step);
     current_ = {static_cast<Index>(model_.nodes.size() - 1), {}};
+    look_at_kept();
     for (const ValueId output : model_.outputs) program_.outputs.push_back(in_layout(output, kRows));
+    for (Watched& watched : program_.watched) bring_to_host(watched);
     const auto keep = [&](const Operand& operand) {
       program_.buffers[operand.buffer].lifetime.last = program_.actions.size();
     };
@@ -213,22 +219,57 @@ class Compiler {
     return offer.fused;
   }
 
+  /// Values on a device are looked at together, as long as keeping them until then takes little memory.
   void watch(const OverflowGuard::Look& look) {
     const Operand source = as_made(look.value);
     const std::size_t bytes = bytes_of(source.layout, shape(look.value));
     const auto most = static_cast<float>(look.limit);
+    if (on_device(source.layout)) {
+      if (kept_bytes_ + bytes > kKeptBytes) look_at_kept();
+      kept_.push_back({source, {shape(look.value), source.layout, most}, current_.node});
+      kept_bytes_ += bytes;
+      return;
+    }
     Action action{.kind = Action::Kind::watch, .kernel = "within", .inputs = {source}};
-    action.output = new_operand(on_device(source.layout) ? kImages32 : kRows, {1});
-    if (on_device(source.layout))
-      action.bind = options_.target->watch(shape(look.value), most);
-    else
-      action.bind = [bytes, type = source.layout.type, most] {
-        return bound([=](const Operands& at) { *at.results() = within(at.inputs[0], bytes, type, most) ? 0.F : 1.F; });
-      };
-    const Operand flag = action.output;
+    action.output = new_operand(kRows, {1});
+    action.bind = [bytes, type = source.layout.type, most] {
+      return bound([=](const Operands& at) { *at.results() = within(at.inputs[0], bytes, type, most) ? 0.F : 1.F; });
+    };
+    program_.watched.push_back({current_.node, action.output});
     add(std::move(action));
-    program_.watched.push_back({current_.node, on_device(flag.layout) ? changed(flag, {1}, kRows) : flag});
   }
+
+  void look_at_kept() {
+    if (kept_.empty()) return;
+    Action action{.kind = Action::Kind::watch, .kernel = "within"};
+    action.output = new_operand(kDeviceRows, {static_cast<Extent>(kept_.size())});
+    std::vector<Watch> tensors;
+    for (const Kept& one : kept_) {
+      program_.watched.push_back({one.node, action.output, tensors.size()});
+      action.inputs.push_back(one.operand);
+      tensors.push_back(one.watch);
+    }
+    action.bind = options_.target->watch(tensors);
+    add(std::move(action));
+    kept_.clear();
+    kept_bytes_ = 0;
+  }
+
+  /// The flags that are on the device; those of values that were looked at together once.
+  void bring_to_host(Watched& watched) {
+    if (!on_device(watched.beyond.layout)) return;
+    const std::size_t flags = program_.buffers[watched.beyond.buffer].lifetime.bytes / sizeof(float);
+    const auto [place, is_new] = flags_.try_emplace(watched.beyond.buffer);
+    if (is_new) place->second = changed(watched.beyond, {static_cast<Extent>(flags)}, kRows);
+    watched.beyond = place->second;
+  }
+
+  /// A value that is still to be looked at.
+  struct Kept {
+    Operand operand;
+    Watch watch;
+    Index node = 0;  ///< the first whose numbers depend on that
+  };
 
   const Model& model_;
   Extent images_;
@@ -236,7 +277,10 @@ class Compiler {
   OverflowGuard guard_;
   Program program_;
   std::vector<std::vector<Operand>> places_;  ///< by value
-  Step current_;                              ///< the one that is being compiled
+  std::vector<Kept> kept_;
+  std::size_t kept_bytes_ = 0;
+  std::map<std::size_t, Operand> flags_;  ///< on the host, by buffer on the device
+  Step current_;                          ///< the one that is being compiled
 };
 
 }  // namespace

@@ -49,8 +49,9 @@ struct Action {
 
 /// The flag of a run for values beyond the limits that later bounds assume.
 struct Watched {
-  Index node = 0;  ///< the first whose numbers depend on that
-  Operand beyond;  ///< one number; 0: within the limits
+  Index node = 0;          ///< the first whose numbers depend on that
+  Operand beyond;          ///< numbers, of all that were looked at together
+  std::size_t number = 0;  ///< the one of them that is its own; 0: within the limits
 };
 
 /// A model compiled for one number of images: data, but for the functions that bind its kernels.

@@ -9,6 +9,13 @@
 
 namespace spdnn::program {
 
+/// A tensor in rows of the device or in images32, and a limit for its elements.
+struct Watch {
+  Shape shape;
+  Layout layout;
+  float most = 0;
+};
+
 /// A device that a program's kernels run on, as an engine needs it. For the thread that runs the program.
 class Target {
  public:
@@ -33,9 +40,9 @@ class Target {
   virtual void wait() = 0;
   /// Bytes that a program may take at most.
   virtual std::size_t memory_budget() = 0;
-  /// Binds a kernel that writes one number: 0 if all elements of a tensor of that shape in images32 are numbers of a
-  /// magnitude up to `most`, otherwise 1.
-  virtual std::function<std::unique_ptr<Bound>()> watch(const Shape& shape, float most) = 0;
+  /// Binds a kernel that reads tensors and writes a number for each: 0 if all its elements are numbers of a magnitude
+  /// up to `most`, otherwise 1.
+  virtual std::function<std::unique_ptr<Bound>()> watch(const std::vector<Watch>& tensors) = 0;
 };
 
 }  // namespace spdnn::program

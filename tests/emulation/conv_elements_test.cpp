@@ -1,10 +1,12 @@
-// The kernels of conv_direct for elements on the CPU, within the oracle's bounds, on more than one block of images.
+// The kernels of conv_direct for elements on the CPU, within the oracle's bounds, on more than one block of images, in
+// images32 and in rows.
 
 #include <gtest/gtest.h>
 
 #include "blocks_of_images.hpp"
 #include "engines/cuda/conv_direct/axes.cuh"
 #include "engines/cuda/conv_direct/moves.cuh"
+#include "engines/cuda/conv_direct/pools.cuh"
 #include "model/operations/geometry.hpp"
 #include "model/oracle/evaluate.hpp"
 #include "support/models.hpp"
@@ -15,9 +17,10 @@ namespace {
 constexpr Extent kImages = 40;
 constexpr unsigned kGrid = 3;
 
-/// An operation alone on random images, and what the oracle makes of them.
+/// An operation alone on random images in blocks of `together`, and what the oracle makes of them.
 struct Alone {
-  Alone(const Operation& operation, Shape shape) {
+  Alone(const Operation& operation, Shape shape, Index own_together)
+      : together(own_together), blocks((kImages + together - 1) / together) {
     testing::Rng rng(5);
     testing::ModelBuilder builder;
     shape.insert(shape.begin(), kBatchExtent);
@@ -26,68 +29,78 @@ struct Alone {
     expected = evaluate(model, {images})[0];
     elements = static_cast<std::size_t>(spdnn::elements(images.shape).value()) / kImages;
     results = static_cast<std::size_t>(spdnn::elements(expected.shape).value()) / kImages;
-    x = blocked(images, kImages, elements);
-    y.assign(results * 64, NAN);
+    x = together == 1 ? std::vector<float>(images.values.begin(), images.values.end())
+                      : blocked(images, kImages, elements);
+    y.assign(results * blocks * together, NAN);
   }
-  double deviation() const { return largest_ratio(expected, in_rows(y, kImages, results)); }
+  double deviation() const {
+    return largest_ratio(expected, together == 1 ? Array<float>(y) : in_rows(y, kImages, results));
+  }
 
+  Index together;
+  std::size_t blocks;
   Bounded expected;
   std::size_t elements = 0;
   std::size_t results = 0;
   std::vector<float> x, y;
 };
 
+class EmulatedElements : public ::testing::TestWithParam<Index> {};
+
+INSTANTIATE_TEST_SUITE_P(ImagesTogether, EmulatedElements, ::testing::Values(32, 1));
+
 template <class Kernel>
 void run_elements(const Kernel& kernel) {
   emulation::launch(kGrid, kElementThreads, 0, kernel);
 }
 
-TEST(EmulatedElements, BatchNormsAreByChannel) {
+TEST_P(EmulatedElements, BatchNormsAreByChannel) {
   testing::Rng rng(7);
   const BatchNorm norm = testing::random_norm(rng, 7);
-  Alone one(norm, {7, 3, 2});
+  Alone one(norm, {7, 3, 2}, GetParam());
   std::vector<Normalization> all;
   for (std::size_t c = 0; c < 7; ++c)
     all.push_back({norm.mean[c], norm.scale[c] / std::sqrt(norm.variance[c] + norm.epsilon), norm.shift[c]});
-  run_elements([&] { normalize_kernel(one.x.data(), 2 * one.elements, 7, 6, all.data(), one.y.data()); });
+  run_elements(
+      [&] { normalize_kernel(one.x.data(), one.blocks * one.elements, one.together, 7, 6, all.data(), one.y.data()); });
   EXPECT_LE(one.deviation(), 1);
 }
 
-TEST(EmulatedElements, SoftmaxIsAlongItsAxis) {
-  Alone inner(Softmax{2}, {5, 6});
-  run_elements([&] { softmax_kernel(inner.x.data(), 2 * 5, 6, 1, inner.y.data()); });
+TEST_P(EmulatedElements, SoftmaxIsAlongItsAxis) {
+  Alone inner(Softmax{2}, {5, 6}, GetParam());
+  run_elements([&] { softmax_kernel(inner.x.data(), inner.blocks * 5, inner.together, 6, 1, inner.y.data()); });
   EXPECT_LE(inner.deviation(), 1);
-  Alone outer(Softmax{1}, {5, 6});
-  run_elements([&] { softmax_kernel(outer.x.data(), 2 * 6, 5, 6, outer.y.data()); });
+  Alone outer(Softmax{1}, {5, 6}, GetParam());
+  run_elements([&] { softmax_kernel(outer.x.data(), outer.blocks * 6, outer.together, 5, 6, outer.y.data()); });
   EXPECT_LE(outer.deviation(), 1);
 }
 
-TEST(EmulatedElements, ReductionsAreOverTheirAxes) {
+TEST_P(EmulatedElements, ReductionsAreOverTheirAxes) {
   for (const auto& [kind, own] : {std::pair{Reduce::Kind::sum, Reduction::Kind::sum},
                                   {Reduce::Kind::product, Reduction::Kind::product},
                                   {Reduce::Kind::maximum, Reduction::Kind::maximum},
                                   {Reduce::Kind::minimum, Reduction::Kind::minimum}}) {
-    Alone one(Reduce{kind, {1, 3}}, {3, 4, 2});
+    Alone one(Reduce{kind, {1, 3}}, {3, 4, 2}, GetParam());
     const std::vector<Index> places{0, 2, 4, 6, 0, 1, 8, 9, 16, 17};
-    const Reduction reduction{own, 2, one.elements, 4, 6};
+    const Reduction reduction{own, one.blocks, one.together, one.elements, 4, 6};
     run_elements([&] { reduce_kernel(one.x.data(), reduction, places.data(), one.y.data()); });
     EXPECT_LE(one.deviation(), 1);
   }
 }
 
-TEST(EmulatedElements, GatheredElementsComeFromTheirPlacesOrAreFilledIn) {
-  Alone one(Pad{{0, 1, -1}, {0, 0, 2}, -0.5F}, {2, 3});
+TEST_P(EmulatedElements, GatheredElementsComeFromTheirPlacesOrAreFilledIn) {
+  Alone one(Pad{{0, 1, -1}, {0, 0, 2}, -0.5F}, {2, 3}, GetParam());
   const std::vector<Index> table{kNowhere, kNowhere, kNowhere, kNowhere, 1,        2,
                                  kNowhere, kNowhere, 4,        5,        kNowhere, kNowhere};
-  const Gathering gathering{2, one.elements, 12, -0.5F};
+  const Gathering gathering{one.blocks, one.together, one.elements, 12, -0.5F};
   run_elements([&] { gather_kernel(one.x.data(), gathering, table.data(), one.y.data()); });
   EXPECT_LE(one.deviation(), 1);
 }
 
-TEST(EmulatedElements, ResizedPlanesLieBetweenElements) {
+TEST_P(EmulatedElements, ResizedPlanesLieBetweenElements) {
   for (const auto kind : {Resize::Kind::nearest, Resize::Kind::linear}) {
     const Resize node{.kind = kind, .place = Resize::Place::half_pixel, .size = {7, 9}, .scale = {7 / 5.F, 9 / 4.F}};
-    Alone one(node, {2, 5, 4});
+    Alone one(node, {2, 5, 4}, GetParam());
     std::vector<Interpolation> taps;
     const Extent in[2] = {5, 4};
     for (std::size_t axis = 0; axis < 2; ++axis)
@@ -98,10 +111,51 @@ TEST(EmulatedElements, ResizedPlanesLieBetweenElements) {
         else
           taps.push_back({static_cast<Index>(between.first), static_cast<Index>(between.second), between.weight});
       }
-    const Resizing resizing{4, {5, 4}, {7, 9}, kind == Resize::Kind::linear};
+    const Resizing resizing{one.blocks * 2, one.together, {5, 4}, {7, 9}, kind == Resize::Kind::linear};
     run_elements([&] { resize_kernel(one.x.data(), resizing, taps.data(), one.y.data()); });
     EXPECT_LE(one.deviation(), 1);
   }
+}
+
+TEST_P(EmulatedElements, PoolsAreOverWindows) {
+  for (const Pool::Kind kind : {Pool::Kind::max, Pool::Kind::average})
+    for (const bool count_padding : {false, true}) {
+      const Window window{
+          .kernel = {3, 2}, .stride = {2, 1}, .dilation = {1, 2}, .pad_begin = {1, 0}, .pad_end = {1, 1}};
+      Alone one(Pool{.kind = kind, .window = window, .count_padding = count_padding}, {3, 7, 5}, GetParam());
+      Pooling pooling{.maximum = kind == Pool::Kind::max, .count_padding = count_padding, .in = {7, 5}};
+      for (std::size_t axis = 0; axis < 2; ++axis) {
+        pooling.out[axis] = static_cast<Index>(one.expected.shape[2 + axis]);
+        pooling.kernel[axis] = window.kernel[axis];
+        pooling.stride[axis] = window.stride[axis];
+        pooling.dilation[axis] = window.dilation[axis];
+        pooling.pad_begin[axis] = window.pad_begin[axis];
+        pooling.pad_end[axis] = window.pad_end[axis];
+      }
+      run_elements([&] { pool_kernel(one.x.data(), one.blocks * 3, one.together, pooling, one.y.data()); });
+      EXPECT_LE(one.deviation(), 1) << count_padding;
+    }
+}
+
+TEST(EmulatedRows, PlanesArePooledByWarps) {
+  for (const Pool::Kind kind : {Pool::Kind::max, Pool::Kind::average})
+    for (const Extent width : {1, 4, 15}) {
+      Alone one(GlobalPool{kind}, {3, 5, width}, 1);
+      run_elements([&] {
+        pool_planes_kernel(one.x.data(), one.blocks * 3, static_cast<Index>(5 * width), kind == Pool::Kind::max,
+                           one.y.data());
+      });
+      EXPECT_LE(one.deviation(), 1) << width;
+    }
+}
+
+TEST(EmulatedRows, SoftmaxIsAlongItsAxis) {
+  Alone inner(Softmax{2}, {5, 70}, 1);
+  run_elements([&] { softmax_rows_kernel(inner.x.data(), inner.blocks * 5, 70, 1, inner.y.data()); });
+  EXPECT_LE(inner.deviation(), 1);
+  Alone outer(Softmax{1}, {35, 3}, 1);
+  run_elements([&] { softmax_rows_kernel(outer.x.data(), outer.blocks * 3, 35, 3, outer.y.data()); });
+  EXPECT_LE(outer.deviation(), 1);
 }
 
 }  // namespace

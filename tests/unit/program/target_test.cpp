@@ -40,11 +40,14 @@ class PretendedDevice final : public program::Target {
   }
   void wait() override {}
   std::size_t memory_budget() override { return std::size_t{1} << 30U; }
-  std::function<std::unique_ptr<program::Bound>()> watch(const Shape& shape, float most) override {
-    return [count = elements(shape).value(), most] {
-      return program::bound([=](const Operands& at) {
-        *at.results() =
-            std::all_of(at.floats(0), at.floats(0) + count, [&](float x) { return std::abs(x) <= most; }) ? 0.F : 1.F;
+  std::function<std::unique_ptr<program::Bound>()> watch(const std::vector<program::Watch>& tensors) override {
+    return [tensors] {
+      return program::bound([tensors](const Operands& at) {
+        for (std::size_t i = 0; i < tensors.size(); ++i) {
+          const auto is_within = [&](float x) { return std::abs(x) <= tensors[i].most; };
+          const std::size_t count = elements(tensors[i].shape).value();
+          at.results()[i] = std::all_of(at.floats(i), at.floats(i) + count, is_within) ? 0.F : 1.F;
+        }
       });
     };
   }
@@ -159,6 +162,40 @@ TEST_F(PretendedDeviceTest, ImagesThatWereAnnouncedAreCopiedOnce) {
   // Others are loaded than those that were announced.
   for (std::size_t i = 0; i < batches.size(); ++i)
     EXPECT_TRUE(equal_bits(run_once(*engine, network_.model, batches[i], &batches[(i + 2) % 4]), alone[i])) << i;
+}
+
+/// Linear layers of 8 inputs, so many that several values have to be looked at for overflow.
+Model deep_model() {
+  testing::ModelBuilder builder;
+  ValueId x = builder.input({kBatchExtent, 8});
+  for (int layer = 0; layer < 60; ++layer) {
+    testing::Rows rows(8);
+    for (auto& row : rows)
+      for (Index column = 0; column < 8; ++column) row.emplace_back(column, 4.F);
+    x = builder.add(Linear{testing::make_matrix(8, rows), {}}, {x});
+  }
+  return builder.finish({builder.add(testing::make_clip(0, 1), {x})});
+}
+
+TEST_F(PretendedDeviceTest, ValuesAreLookedAtForOverflowTogether) {
+  const Model model = deep_model();
+  const ModelEngineOptions options{.batch = 5, .threads = 1};
+  const program::Program program = program::program_for(model, options, offered_, device_.get());
+  EXPECT_GT(program.watched.size(), 3);
+  EXPECT_EQ(std::count_if(program.actions.begin(), program.actions.end(),
+                          [](const auto& action) { return action.kind == program::Action::Kind::watch; }),
+            1);
+  const auto of_device = engine(model);
+  const auto of_host = program::make(std::make_shared<const Model>(model), options, testing::kernels_of("plain"));
+  std::vector<std::optional<Index>> found;
+  for (const float pixel : {1.F, 0.F, 1e-20F, 1e-35F, 1.F}) {
+    const Tensor images = testing::make_tensor({2, 8}, std::vector<float>(16, pixel));
+    run_once(*of_device, model, images);
+    run_once(*of_host, model, images);
+    EXPECT_EQ(of_device->overflow(), of_host->overflow()) << pixel;
+    found.push_back(of_device->overflow());
+  }
+  EXPECT_TRUE(found[0] && !found[1] && found[2] > found[0]);
 }
 
 }  // namespace

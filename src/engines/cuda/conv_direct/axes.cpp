@@ -15,6 +15,7 @@ namespace spdnn::cuda {
 
 namespace {
 
+using program::Layout;
 using program::Offer;
 using program::Operands;
 using program::Request;
@@ -45,17 +46,20 @@ Offers batch_norm_offers(const Request& request, const BatchNorm& norm) {
   if (!has_images(request, 0) || shape.size() < 2) return {};
   const auto channels = static_cast<std::size_t>(shape[1]);
   const std::size_t plane = extent_of(shape, 2, shape.size());
-  const auto blocks = static_cast<std::size_t>(blocks_of(shape));
-  Offer offer = element_offer(request, [=](const Operands& at) {
-    normalize(at.floats(0), blocks, channels, plane, reinterpret_cast<const Normalization*>(at.constants[0]),
-              at.results(), cudaStreamPerThread);
+  return in_both_layouts([&](const Layout& layout) {
+    const Index together = images_together(layout);
+    const std::size_t blocks = blocks_of(layout, shape);
+    Offer offer = element_offer(request, layout, [=](const Operands& at) {
+      normalize(at.floats(0), blocks, together, channels, plane,
+                reinterpret_cast<const Normalization*>(at.constants[0]), at.results(), cudaStreamPerThread);
+    });
+    offer.constants.push_back(device_constant<Normalization>(
+        "mean, factor and shift per channel", channels, [&norm, channels](Normalization* all) {
+          for (std::size_t c = 0; c < channels; ++c)
+            all[c] = {norm.mean[c], norm.scale[c] / std::sqrt(norm.variance[c] + norm.epsilon), norm.shift[c]};
+        }));
+    return offer;
   });
-  offer.constants.push_back(device_constant<Normalization>(
-      "mean, factor and shift per channel", channels, [&norm, channels](Normalization* all) {
-        for (std::size_t c = 0; c < channels; ++c)
-          all[c] = {norm.mean[c], norm.scale[c] / std::sqrt(norm.variance[c] + norm.epsilon), norm.shift[c]};
-      }));
-  return {std::move(offer)};
 }
 
 Offers softmax_offers(const Request& request, const Softmax& node) {
@@ -63,10 +67,14 @@ Offers softmax_offers(const Request& request, const Softmax& node) {
   if (!has_images(request, 0) || node.axis == 0) return {};
   const auto length = static_cast<std::size_t>(shape[node.axis]);
   const std::size_t inner = extent_of(shape, node.axis + std::size_t{1}, shape.size());
-  const std::size_t lines = static_cast<std::size_t>(blocks_of(shape)) * extent_of(shape, 1, node.axis) * inner;
-  return {element_offer(request, [=](const Operands& at) {
-    softmax(at.floats(0), lines, length, inner, at.results(), cudaStreamPerThread);
-  })};
+  const std::size_t lines = extent_of(shape, 1, node.axis) * inner;
+  return in_both_layouts([&](const Layout& layout) {
+    return element_offer(
+        request, layout,
+        [=, blocks = blocks_of(layout, shape), together = images_together(layout)](const Operands& at) {
+          softmax(at.floats(0), blocks * lines, together, length, inner, at.results(), cudaStreamPerThread);
+        });
+  });
 }
 
 Offers reduce_offers(const Request& request, const Reduce& node) {
@@ -77,24 +85,27 @@ Offers reduce_offers(const Request& request, const Reduce& node) {
   for (const Index axis : node.axes) over[axis] = from[axis];
   const std::size_t terms = extent_of(over, 1, over.size());
   if (terms == 0) return {};
-  const Reduction reduction{.kind = node.kind == Reduce::Kind::sum       ? Reduction::Kind::sum
-                                    : node.kind == Reduce::Kind::product ? Reduction::Kind::product
-                                    : node.kind == Reduce::Kind::maximum ? Reduction::Kind::maximum
-                                                                         : Reduction::Kind::minimum,
-                            .blocks = static_cast<std::size_t>(blocks_of(to)),
-                            .elements = static_cast<std::size_t>(elements_of_image(from)),
-                            .results = static_cast<std::size_t>(elements_of_image(to)),
-                            .terms = terms};
-  Offer offer = element_offer(request, [=](const Operands& at) {
-    reduce_axes(at.floats(0), reduction, reinterpret_cast<const Index*>(at.constants[0]), at.results(),
-                cudaStreamPerThread);
+  return in_both_layouts([&](const Layout& layout) {
+    const Reduction reduction{.kind = node.kind == Reduce::Kind::sum       ? Reduction::Kind::sum
+                                      : node.kind == Reduce::Kind::product ? Reduction::Kind::product
+                                      : node.kind == Reduce::Kind::maximum ? Reduction::Kind::maximum
+                                                                           : Reduction::Kind::minimum,
+                              .blocks = blocks_of(layout, to),
+                              .together = images_together(layout),
+                              .elements = static_cast<std::size_t>(elements_of_image(from)),
+                              .results = static_cast<std::size_t>(elements_of_image(to)),
+                              .terms = terms};
+    Offer offer = element_offer(request, layout, [=](const Operands& at) {
+      reduce_axes(at.floats(0), reduction, reinterpret_cast<const Index*>(at.constants[0]), at.results(),
+                  cudaStreamPerThread);
+    });
+    offer.constants.push_back(
+        device_constant<Index>("places of the results and the terms", reduction.results + terms, [=](Index* places) {
+          const std::vector<Extent> strides = strides_of(from);
+          std::ranges::copy(offsets_of(over, strides), std::ranges::copy(offsets_of(to, strides), places).out);
+        }));
+    return offer;
   });
-  offer.constants.push_back(
-      device_constant<Index>("places of the results and the terms", reduction.results + terms, [=](Index* places) {
-        const std::vector<Extent> strides = strides_of(from);
-        std::ranges::copy(offsets_of(over, strides), std::ranges::copy(offsets_of(to, strides), places).out);
-      }));
-  return {std::move(offer)};
 }
 
 }  // namespace spdnn::cuda

@@ -9,6 +9,8 @@ struct CUstream_st;  // of CUDA
 
 namespace spdnn::cuda {
 
+// Tensors consist of blocks of `together` images each: 32 in images32, or one in rows.
+
 /// Of a channel: y = (x - mean) factor + shift.
 struct Normalization {
   float mean = 0;
@@ -16,11 +18,12 @@ struct Normalization {
   float shift = 0;
 };
 /// An image has `channels` times `plane` elements.
-void normalize(const float* x, std::size_t blocks, std::size_t channels, std::size_t plane,
+void normalize(const float* x, std::size_t blocks, Index together, std::size_t channels, std::size_t plane,
                const Normalization* by_channel, float* y, CUstream_st* stream);
 
 /// exp(x) over its sum along an axis of `length` elements, which are `inner` apart; `lines` of them, of all blocks.
-void softmax(const float* x, std::size_t lines, std::size_t length, std::size_t inner, float* y, CUstream_st* stream);
+void softmax(const float* x, std::size_t lines, Index together, std::size_t length, std::size_t inner, float* y,
+             CUstream_st* stream);
 
 /// Reduces each image of `elements` numbers to `results`: result i combines `terms` of them, which lie at the offsets
 /// of the terms from places[i].
@@ -28,6 +31,7 @@ struct Reduction {
   enum class Kind : std::uint8_t { sum, product, maximum, minimum };
   Kind kind = Kind::sum;
   std::size_t blocks = 0;
+  Index together = 0;
   std::size_t elements = 0;
   std::size_t results = 0;
   std::size_t terms = 0;

@@ -25,9 +25,10 @@ class Changes final : public program::Kernel {
   std::string_view name() const override { return "images32"; }
 
   Offer change(const Change& change) const override {
+    if (change.from != change.to && are_rows(change.from) && are_rows(change.to)) return copy(change);
     const bool to_blocks = change.to == program::kImages32;
     const Layout& rows = to_blocks ? change.from : change.to;
-    const bool takes = (to_blocks || change.from == program::kImages32) && (rows == kRows || rows == kDeviceRows);
+    const bool takes = (to_blocks || change.from == program::kImages32) && are_rows(rows);
     if (!takes) return {.why_not = "changes between rows and images32 alone"};
     const auto images = static_cast<std::size_t>(change.shape.front());
     const auto elements = static_cast<std::size_t>(elements_of_image(change.shape));
@@ -46,6 +47,22 @@ class Changes final : public program::Kernel {
           images32_to_rows(at.floats(0), images, elements, copies ? scratch : at.results(), cudaStreamPerThread);
           if (copies) copy_to_host(at.output, scratch, bytes);
         }
+      });
+    };
+    return offer;
+  }
+
+ private:
+  static bool are_rows(const Layout& layout) { return layout == kRows || layout == kDeviceRows; }
+
+  /// Between rows of the host and of the device.
+  static Offer copy(const Change& change) {
+    const std::size_t bytes = bytes_of(kRows, change.shape);
+    const bool to_device = change.to == kDeviceRows;
+    Offer offer{.seconds = seconds_of_copy(static_cast<double>(bytes))};
+    offer.bind = [=] {
+      return program::bound([=](const Operands& at) {
+        to_device ? copy_to_device(at.output, at.inputs[0], bytes) : copy_to_host(at.output, at.inputs[0], bytes);
       });
     };
     return offer;

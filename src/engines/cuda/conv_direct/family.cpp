@@ -1,4 +1,4 @@
-// The family conv_direct: kernels for models on a GPU, on blocks of 32 images.
+// The family conv_direct: kernels for models on a GPU.
 
 #include "program/family.hpp"
 
@@ -29,13 +29,14 @@ double seconds_on_device(double bytes, double multiply_adds) {
   return kLaunch + bytes / kBytesPerSecond + multiply_adds / kMultiplyAddsPerSecond;
 }
 
-program::Offer element_offer(const program::Request& request, std::function<void(const program::Operands&)> run) {
-  auto bytes = static_cast<double>(bytes_of(program::kImages32, request.output_shape()));
+program::Offer element_offer(const program::Request& request, const program::Layout& layout,
+                             std::function<void(const program::Operands&)> run) {
+  auto bytes = static_cast<double>(bytes_of(layout, request.output_shape()));
   for (std::size_t i = 0; i < request.own_inputs(); ++i)
-    if (has_images(request, i)) bytes += static_cast<double>(bytes_of(program::kImages32, request.inputs[i].shape));
+    if (has_images(request, i)) bytes += static_cast<double>(bytes_of(layout, request.inputs[i].shape));
   program::Offer offer;
-  offer.inputs.assign(request.own_inputs(), program::kImages32);
-  offer.output = program::kImages32;
+  offer.inputs.assign(request.own_inputs(), layout);
+  offer.output = layout;
   offer.fused = request.step.fused.empty();
   offer.seconds = seconds_on_device(bytes);
   offer.bind = [run = std::move(run)] { return program::bound(run); };
@@ -56,12 +57,12 @@ program::FamilyKernels kernels_conv_direct(Precision precision) {
   if (precision == Precision::fp16) return {.kernels = {&half}, .target = cuda::target_of};
   static const program::OperationKernel kernels[] = {
       {"conv_direct", cuda::convolution_offers}, {"conv_direct", cuda::linear_offers},
-      {"images32", cuda::activation_offers},     {"images32", cuda::elementwise_offers},
-      {"images32", cuda::concat_offers},         {"images32", cuda::pool_offers},
-      {"images32", cuda::global_pool_offers},    {"images32", cuda::pad_offers},
-      {"images32", cuda::transpose_offers},      {"images32", cuda::resize_offers},
-      {"images32", cuda::batch_norm_offers},     {"images32", cuda::softmax_offers},
-      {"images32", cuda::reduce_offers}};
+      {"elements", cuda::activation_offers},     {"elements", cuda::elementwise_offers},
+      {"elements", cuda::concat_offers},         {"elements", cuda::pool_offers},
+      {"elements", cuda::global_pool_offers},    {"elements", cuda::pad_offers},
+      {"elements", cuda::transpose_offers},      {"elements", cuda::resize_offers},
+      {"elements", cuda::batch_norm_offers},     {"elements", cuda::softmax_offers},
+      {"elements", cuda::reduce_offers}};
   program::FamilyKernels family{.kernels = program::all_of(kernels), .target = cuda::target_of};
   family.kernels.push_back(&cuda::changes_kernel());
   return family;

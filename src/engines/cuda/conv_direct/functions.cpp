@@ -17,7 +17,7 @@ namespace spdnn::cuda {
 namespace {
 
 using program::Constant;
-using program::kImages32;
+using program::Layout;
 using program::Offer;
 using program::Operands;
 using program::Request;
@@ -76,46 +76,54 @@ Offers offers_of(const Request& request, Pooling pooling) {
     pooling.in[axis] = static_cast<Index>(in.spatial(axis));
     pooling.out[axis] = static_cast<Index>(out.spatial(axis));
   }
-  const auto planes = static_cast<std::size_t>(blocks_of(request.output_shape()) * in.channels);
-  return {element_offer(
-      request, [=](const Operands& at) { pool(at.floats(0), planes, pooling, at.results(), cudaStreamPerThread); })};
+  return in_both_layouts([&](const Layout& layout) {
+    const std::size_t planes = blocks_of(layout, request.output_shape()) * static_cast<std::size_t>(in.channels);
+    return element_offer(request, layout, [=, together = images_together(layout)](const Operands& at) {
+      pool(at.floats(0), planes, together, pooling, at.results(), cudaStreamPerThread);
+    });
+  });
 }
 
 }  // namespace
 
 Offers activation_offers(const Request& request, const Activation& activation) {
   if (!has_images(request, 0)) return {};
-  const std::size_t count = elements_of(kImages32, request.output_shape());
-  if (activation.kind != Activation::Kind::prelu) {
-    return {element_offer(request, [=, function = function_of(activation), kind = activation.kind,
-                                    alpha = activation.alpha](const Operands& at) {
-      if (function)
-        apply_functions(at.floats(0), count, {{*function}, 1}, at.results(), cudaStreamPerThread);
-      else
-        apply_library_function(at.floats(0), count, static_cast<ElementFunction>(kind), alpha, at.results(),
-                               cudaStreamPerThread);
-    })};
-  }
   const Shape shape = request.output_shape();
+  if (activation.kind != Activation::Kind::prelu)
+    return in_both_layouts([&](const Layout& layout) {
+      return element_offer(
+          request, layout,
+          [count = elements_of(layout, shape), function = function_of(activation), kind = activation.kind,
+           alpha = activation.alpha](const Operands& at) {
+            if (function)
+              apply_functions(at.floats(0), count, {{*function}, 1}, at.results(), cudaStreamPerThread);
+            else
+              apply_library_function(at.floats(0), count, static_cast<ElementFunction>(kind), alpha, at.results(),
+                                     cudaStreamPerThread);
+          });
+    });
   if (shape.size() < 2) return {};
   const auto channels = static_cast<std::size_t>(shape[1]);
   const auto plane = static_cast<std::size_t>(elements_of_image(shape)) / std::max(channels, std::size_t{1});
-  const auto blocks = static_cast<std::size_t>(blocks_of(shape));
-  Offer offer = element_offer(request, [=](const Operands& at) {
-    apply_slopes(at.floats(0), blocks, channels, plane, at.constant(0), at.results(), cudaStreamPerThread);
+  return in_both_layouts([&](const Layout& layout) {
+    Offer offer =
+        element_offer(request, layout,
+                      [=, blocks = blocks_of(layout, shape), together = images_together(layout)](const Operands& at) {
+                        apply_slopes(at.floats(0), blocks, together, channels, plane, at.constant(0), at.results(),
+                                     cudaStreamPerThread);
+                      });
+    offer.constants.push_back(
+        device_constant<float>("a slope per channel", channels, [&slopes = activation.alphas, channels](float* all) {
+          for (std::size_t c = 0; c < channels; ++c) all[c] = slopes.size() == 1 ? slopes[0] : slopes[c];
+        }));
+    return offer;
   });
-  offer.constants.push_back(
-      device_constant<float>("a slope per channel", channels, [&slopes = activation.alphas, channels](float* all) {
-        for (std::size_t c = 0; c < channels; ++c) all[c] = slopes.size() == 1 ? slopes[0] : slopes[c];
-      }));
-  return {std::move(offer)};
 }
 
 Offers elementwise_offers(const Request& request, const Elementwise& elementwise) {
   const std::optional<Combination> combination = combination_of(elementwise.kind);
   const std::optional<Broadcast> broadcast = broadcast_of(request);
   if (!combination || !broadcast) return {};
-  const auto blocks = static_cast<std::size_t>(blocks_of(request.output_shape()));
   std::vector<Constant> constants;
   for (int k = 0; k < 2; ++k) {
     if (broadcast->has_images[k]) continue;
@@ -128,15 +136,19 @@ Offers elementwise_offers(const Request& request, const Elementwise& elementwise
          .on_device = true});
   }
   if (constants.size() == 2) return {};
-  Offer offer =
-      element_offer(request, [broadcast = *broadcast, combination = *combination, blocks](const Operands& at) {
-        const auto operand = [&](Index k) { return broadcast.has_images[k] ? at.floats(k) : at.constant(0); };
-        combine(operand(0), operand(1), blocks, broadcast, combination, at.results(), cudaStreamPerThread);
-      });
-  for (Index k = 0; k < 2; ++k)
-    if (!broadcast->has_images[k]) offer.inputs[k] = program::kRows;  // not read
-  offer.constants = std::move(constants);
-  return {std::move(offer)};
+  return in_both_layouts([&](const Layout& layout) {
+    Offer offer = element_offer(
+        request, layout,
+        [broadcast = *broadcast, combination = *combination, blocks = blocks_of(layout, request.output_shape()),
+         together = images_together(layout)](const Operands& at) {
+          const auto operand = [&](Index k) { return broadcast.has_images[k] ? at.floats(k) : at.constant(0); };
+          combine(operand(0), operand(1), blocks, together, broadcast, combination, at.results(), cudaStreamPerThread);
+        });
+    for (Index k = 0; k < 2; ++k)
+      if (!broadcast->has_images[k]) offer.inputs[k] = program::kRows;  // not read
+    offer.constants = constants;
+    return offer;
+  });
 }
 
 Offers concat_offers(const Request& request, const Concat& concat) {
@@ -160,11 +172,15 @@ Offers concat_offers(const Request& request, const Concat& concat) {
     parts.push_back({own, first});
     first += own;
   }
-  const auto blocks = static_cast<std::size_t>(blocks_of(output));
-  return {element_offer(request, [=](const Operands& at) {
-    for (std::size_t i = 0; i < parts.size(); ++i)
-      join(at.floats(i), blocks, outer, parts[i].own, all, parts[i].first, at.results(), cudaStreamPerThread);
-  })};
+  return in_both_layouts([&](const Layout& layout) {
+    return element_offer(
+        request, layout,
+        [=, blocks = blocks_of(layout, output), together = images_together(layout)](const Operands& at) {
+          for (std::size_t i = 0; i < parts.size(); ++i)
+            join(at.floats(i), blocks, together, outer, parts[i].own, all, parts[i].first, at.results(),
+                 cudaStreamPerThread);
+        });
+  });
 }
 
 Offers pool_offers(const Request& request, const Pool& node) {

@@ -1,35 +1,29 @@
 #include "engines/cuda/conv_direct/elements.cuh"
 #include "engines/cuda/conv_direct/functions.cuh"
-#include "engines/cuda/runtime/check.hpp"
+#include "engines/cuda/conv_direct/pools.cuh"
 
 namespace spdnn::cuda {
 
 namespace {
 
 __global__ void __launch_bounds__(kElementThreads)
-    apply_kernel(const float* x, std::size_t elements, const __grid_constant__ Functions functions, float* y) {
-  for_each_element(elements, [&](std::size_t i) {
-    const std::size_t place = i * kLanes + threadIdx.x % kLanes;
-    y[place] = apply(functions, x[place], place);
-  });
+    apply_kernel(const float* x, std::size_t count, const __grid_constant__ Functions functions, float* y) {
+  for_each_element(count, 1, [&](std::size_t i, Index) { y[i] = apply(functions, x[i], i); });
 }
 
 __global__ void __launch_bounds__(kElementThreads)
-    slopes_kernel(const float* x, std::size_t elements, std::size_t channels, std::size_t plane, const float* slopes,
-                  float* y) {
-  for_each_element(elements, [&](std::size_t i) {
-    const std::size_t place = i * kLanes + threadIdx.x % kLanes;
+    slopes_kernel(const float* x, std::size_t elements, Index together, std::size_t channels, std::size_t plane,
+                  const float* slopes, float* y) {
+  for_each_element(elements, together, [&](std::size_t i, Index lane) {
+    const std::size_t place = i * together + lane;
     const float value = x[place];
     y[place] = value < 0 ? slopes[i / plane % channels] * value : value;
   });
 }
 
 __global__ void __launch_bounds__(kElementThreads)
-    library_kernel(const float* x, std::size_t elements, ElementFunction function, float alpha, float* y) {
-  for_each_element(elements, [&](std::size_t i) {
-    const std::size_t place = i * kLanes + threadIdx.x % kLanes;
-    y[place] = library_function(function, alpha, x[place]);
-  });
+    library_kernel(const float* x, std::size_t count, ElementFunction function, float alpha, float* y) {
+  for_each_element(count, 1, [&](std::size_t i, Index) { y[i] = library_function(function, alpha, x[i]); });
 }
 
 __device__ float combined(Combination combination, float a, float b) {
@@ -52,10 +46,9 @@ __device__ float combined(Combination combination, float a, float b) {
 }
 
 __global__ void __launch_bounds__(kElementThreads)
-    combine_kernel(const float* a, const float* b, std::size_t blocks, std::size_t elements,
+    combine_kernel(const float* a, const float* b, std::size_t blocks, Index together, std::size_t elements,
                    const __grid_constant__ Broadcast broadcast, Combination combination, float* y) {
-  const Index lane = threadIdx.x % kLanes;
-  for_each_element(blocks * elements, [&](std::size_t i) {
+  for_each_element(blocks * elements, together, [&](std::size_t i, Index lane) {
     std::size_t places[2] = {0, 0};
     auto rest = static_cast<Index>(i % elements);
     for (Index axis = broadcast.axes; axis-- > 0;) {
@@ -64,90 +57,63 @@ __global__ void __launch_bounds__(kElementThreads)
       for (Index k = 0; k < 2; ++k) places[k] += std::size_t{at} * broadcast.steps[k][axis];
     }
     const auto operand = [&](const float* from, Index k) {
-      return broadcast.has_images[k] ? from[(i / elements * broadcast.elements[k] + places[k]) * kLanes + lane]
+      return broadcast.has_images[k] ? from[(i / elements * broadcast.elements[k] + places[k]) * together + lane]
                                      : from[places[k]];
     };
-    y[i * kLanes + lane] = combined(combination, operand(a, 0), operand(b, 1));
+    y[i * together + lane] = combined(combination, operand(a, 0), operand(b, 1));
   });
 }
 
 __global__ void __launch_bounds__(kElementThreads)
-    join_kernel(const float* x, std::size_t elements, std::size_t own, std::size_t all, std::size_t first, float* y) {
-  const Index lane = threadIdx.x % kLanes;
-  for_each_element(elements,
-                   [&](std::size_t i) { y[(i / own * all + first + i % own) * kLanes + lane] = x[i * kLanes + lane]; });
-}
-
-__global__ void __launch_bounds__(kElementThreads)
-    pool_kernel(const float* x, std::size_t planes, const __grid_constant__ Pooling pooling, float* y) {
-  const Index lane = threadIdx.x % kLanes;
-  const Index out_plane = pooling.out[0] * pooling.out[1];
-  for_each_element(planes * out_plane, [&](std::size_t i) {
-    const float* from = x + i / out_plane * pooling.in[0] * pooling.in[1] * kLanes + lane;
-    const auto pixel = static_cast<Index>(i % out_plane);
-    const Index at[2] = {pixel / pooling.out[1], pixel % pooling.out[1]};
-    float value = pooling.maximum ? -INFINITY : 0.0F;
-    Index places = 0;
-    for (Index r = 0; r < pooling.kernel[0]; ++r)
-      for (Index s = 0; s < pooling.kernel[1]; ++s) {
-        const Index row = at[0] * pooling.stride[0] + r * pooling.dilation[0];     // in the padded image
-        const Index column = at[1] * pooling.stride[1] + s * pooling.dilation[1];  // likewise
-        const bool padded = row < pooling.pad_begin[0] + pooling.in[0] + pooling.pad_end[0] &&
-                            column < pooling.pad_begin[1] + pooling.in[1] + pooling.pad_end[1];
-        const bool exists = row >= pooling.pad_begin[0] && row < pooling.pad_begin[0] + pooling.in[0] &&
-                            column >= pooling.pad_begin[1] && column < pooling.pad_begin[1] + pooling.in[1];
-        places += exists || (pooling.count_padding && padded) ? 1 : 0;
-        if (!exists) continue;
-        const float one =
-            from[((row - pooling.pad_begin[0]) * std::size_t{pooling.in[1]} + column - pooling.pad_begin[1]) * kLanes];
-        value = !pooling.maximum ? value + one : one > value || isnan(one) ? one : value;
-      }
-    y[i * kLanes + lane] = pooling.maximum ? value : value / static_cast<float>(places);
+    join_kernel(const float* x, std::size_t elements, Index together, std::size_t own, std::size_t all,
+                std::size_t first, float* y) {
+  for_each_element(elements, together, [&](std::size_t i, Index lane) {
+    y[(i / own * all + first + i % own) * together + lane] = x[i * together + lane];
   });
 }
 
 }  // namespace
 
 void apply_functions(const float* x, std::size_t count, const Functions& functions, float* y, cudaStream_t stream) {
-  const std::size_t elements = count / kLanes;
-  apply_kernel<<<element_blocks(elements), kElementThreads, 0, stream>>>(x, elements, functions, y);
-  check_launch();
+  launch_overlapped(apply_kernel, element_blocks(count, 1), kElementThreads, 0, stream, x, count, functions, y);
 }
 
 void apply_library_function(const float* x, std::size_t count, ElementFunction function, float alpha, float* y,
                             cudaStream_t stream) {
-  const std::size_t elements = count / kLanes;
-  library_kernel<<<element_blocks(elements), kElementThreads, 0, stream>>>(x, elements, function, alpha, y);
-  check_launch();
+  launch_overlapped(library_kernel, element_blocks(count, 1), kElementThreads, 0, stream, x, count, function, alpha, y);
 }
 
-void apply_slopes(const float* x, std::size_t blocks, std::size_t channels, std::size_t plane, const float* slopes,
-                  float* y, cudaStream_t stream) {
+void apply_slopes(const float* x, std::size_t blocks, Index together, std::size_t channels, std::size_t plane,
+                  const float* slopes, float* y, cudaStream_t stream) {
   const std::size_t elements = blocks * channels * plane;
-  slopes_kernel<<<element_blocks(elements), kElementThreads, 0, stream>>>(x, elements, channels, plane, slopes, y);
-  check_launch();
+  launch_overlapped(slopes_kernel, element_blocks(elements, together), kElementThreads, 0, stream, x, elements,
+                    together, channels, plane, slopes, y);
 }
 
-void combine(const float* a, const float* b, std::size_t blocks, const Broadcast& broadcast, Combination combination,
-             float* y, cudaStream_t stream) {
+void combine(const float* a, const float* b, std::size_t blocks, Index together, const Broadcast& broadcast,
+             Combination combination, float* y, cudaStream_t stream) {
   std::size_t elements = 1;
   for (Index axis = 0; axis < broadcast.axes; ++axis) elements *= broadcast.extents[axis];
-  combine_kernel<<<element_blocks(blocks * elements), kElementThreads, 0, stream>>>(a, b, blocks, elements, broadcast,
-                                                                                    combination, y);
-  check_launch();
+  launch_overlapped(combine_kernel, element_blocks(blocks * elements, together), kElementThreads, 0, stream, a, b,
+                    blocks, together, elements, broadcast, combination, y);
 }
 
-void join(const float* x, std::size_t blocks, std::size_t outer, std::size_t own, std::size_t all, std::size_t first,
-          float* y, cudaStream_t stream) {
+void join(const float* x, std::size_t blocks, Index together, std::size_t outer, std::size_t own, std::size_t all,
+          std::size_t first, float* y, cudaStream_t stream) {
   const std::size_t elements = blocks * outer * own;
-  join_kernel<<<element_blocks(elements), kElementThreads, 0, stream>>>(x, elements, own, all, first, y);
-  check_launch();
+  launch_overlapped(join_kernel, element_blocks(elements, together), kElementThreads, 0, stream, x, elements, together,
+                    own, all, first, y);
 }
 
-void pool(const float* x, std::size_t planes, const Pooling& pooling, float* y, cudaStream_t stream) {
-  pool_kernel<<<element_blocks(planes * pooling.out[0] * pooling.out[1]), kElementThreads, 0, stream>>>(x, planes,
-                                                                                                        pooling, y);
-  check_launch();
+void pool(const float* x, std::size_t planes, Index together, const Pooling& pooling, float* y, cudaStream_t stream) {
+  const auto covers = [&](int axis) {
+    return pooling.out[axis] == 1 && pooling.kernel[axis] == pooling.in[axis] && pooling.pad_begin[axis] == 0;
+  };
+  if (together == 1 && covers(0) && covers(1) && pooling.dilation[0] == 1 && pooling.dilation[1] == 1)
+    return launch_overlapped(pool_planes_kernel, element_blocks(planes, kLanes), kElementThreads, 0, stream, x, planes,
+                             pooling.in[0] * pooling.in[1], pooling.maximum, y);
+  launch_overlapped(pool_kernel, element_blocks(planes * pooling.out[0] * pooling.out[1], together), kElementThreads, 0,
+                    stream, x, planes, together, pooling, y);
 }
 
 }  // namespace spdnn::cuda

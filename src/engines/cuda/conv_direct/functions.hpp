@@ -20,7 +20,7 @@ struct Function {
   Kind kind = Kind::line;
   float a = 1;                   ///< the lower limit; the slope below 0; the slope
   float b = 0;                   ///< the upper limit; the offset
-  const float* other = nullptr;  ///< addition: of the same element, in images32
+  const float* other = nullptr;  ///< addition: of the same element, in the result's layout
 };
 
 inline constexpr Index kMostFunctions = 4;
@@ -46,9 +46,11 @@ enum class ElementFunction : std::uint8_t {
 void apply_library_function(const float* x, std::size_t count, ElementFunction function, float alpha, float* y,
                             CUstream_st* stream);
 
+// Below, tensors consist of blocks of `together` images each: 32 in images32, or one in rows.
+
 /// y = x where x is not below 0, else the slope of its channel times x; an image has `channels` times `plane` elements.
-void apply_slopes(const float* x, std::size_t blocks, std::size_t channels, std::size_t plane, const float* slopes,
-                  float* y, CUstream_st* stream);
+void apply_slopes(const float* x, std::size_t blocks, Index together, std::size_t channels, std::size_t plane,
+                  const float* slopes, float* y, CUstream_st* stream);
 
 inline constexpr Index kMostAxes = 5;  ///< of an image
 
@@ -64,12 +66,12 @@ struct Broadcast {
 
 enum class Combination : std::uint8_t { add, subtract, multiply, divide, maximum, minimum, power };
 
-void combine(const float* a, const float* b, std::size_t blocks, const Broadcast& broadcast, Combination combination,
-             float* y, CUstream_st* stream);
+void combine(const float* a, const float* b, std::size_t blocks, Index together, const Broadcast& broadcast,
+             Combination combination, float* y, CUstream_st* stream);
 
 /// Copies images of `outer` times `own` elements, between others: element (i, k) becomes element i `all` + `first` + k.
-void join(const float* x, std::size_t blocks, std::size_t outer, std::size_t own, std::size_t all, std::size_t first,
-          float* y, CUstream_st* stream);
+void join(const float* x, std::size_t blocks, Index together, std::size_t outer, std::size_t own, std::size_t all,
+          std::size_t first, float* y, CUstream_st* stream);
 
 /// Maxima or means over windows of each channel's plane.
 struct Pooling {
@@ -84,6 +86,6 @@ struct Pooling {
   Index pad_end[2]{};
 };
 
-void pool(const float* x, std::size_t planes, const Pooling& pooling, float* y, CUstream_st* stream);
+void pool(const float* x, std::size_t planes, Index together, const Pooling& pooling, float* y, CUstream_st* stream);
 
 }  // namespace spdnn::cuda

@@ -51,17 +51,23 @@ void launch_exchange(const float* from, std::size_t images, std::size_t elements
   check_launch();
 }
 
-__global__ void set_zero(float* number) { *number = 0.0F; }
+constexpr unsigned kWatchedTogether = 32;  ///< tensors of a launch
 
-__global__ void look(const float* blocks, std::size_t images, std::size_t elements, float most, float* beyond) {
-  const std::size_t count = (images + kSide - 1) / kSide * elements * kSide;
+struct WatchedTensors {
+  WatchedTensor all[kWatchedTogether];
+};
+
+/// A row of the grid has a tensor. Blocks that a tensor is too small for end at once.
+__global__ void look(const __grid_constant__ WatchedTensors tensors, float* beyond) {
+  const WatchedTensor& own = tensors.all[blockIdx.y];
+  const std::size_t count = (own.images + own.together - 1) / own.together * own.elements * own.together;
   bool within = true;
   for (std::size_t i = blockIdx.x * std::size_t{blockDim.x} + threadIdx.x; i < count;
        i += std::size_t{gridDim.x} * blockDim.x) {
-    const std::size_t image = i / kSide / elements * kSide + i % kSide;
-    within = within && (image >= images || fabsf(blocks[i]) <= most);
+    const std::size_t image = i / own.together / own.elements * own.together + i % own.together;
+    within = within && (image >= own.images || fabsf(own.numbers[i]) <= own.most);
   }
-  if (!within) *beyond = 1.0F;
+  if (!within) beyond[blockIdx.y] = 1.0F;
 }
 
 }  // namespace
@@ -74,14 +80,23 @@ void images32_to_rows(const float* blocks, std::size_t images, std::size_t eleme
   launch_exchange<false>(blocks, images, elements, rows, stream);
 }
 
-void watch_numbers(const float* blocks, std::size_t images, std::size_t elements, float most, float* beyond,
-                   cudaStream_t stream) {
+void watch_numbers(const std::vector<WatchedTensor>& tensors, float* beyond, cudaStream_t stream) {
   constexpr unsigned kThreads = 256;
-  set_zero<<<1, 1, 0, stream>>>(beyond);
-  check_launch();
-  const std::size_t grid = std::min<std::size_t>((images + kSide - 1) * elements / kThreads + 1, 2048);
-  look<<<static_cast<unsigned>(grid), kThreads, 0, stream>>>(blocks, images, elements, most, beyond);
-  check_launch();
+  constexpr std::size_t kOfThread = 4;  // numbers
+  check(cudaMemsetAsync(beyond, 0, tensors.size() * sizeof(float), stream));
+  for (std::size_t first = 0; first < tensors.size(); first += kWatchedTogether) {
+    const std::size_t count = std::min<std::size_t>(kWatchedTogether, tensors.size() - first);
+    WatchedTensors some{};
+    std::size_t most = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      some.all[i] = tensors[first + i];
+      most = std::max(most, (some.all[i].images + kSide - 1) * some.all[i].elements);
+    }
+    const std::size_t across = std::min<std::size_t>(most / kThreads / kOfThread + 1, 2048);
+    look<<<dim3(static_cast<unsigned>(across), static_cast<unsigned>(count)), kThreads, 0, stream>>>(some,
+                                                                                                     beyond + first);
+    check_launch();
+  }
 }
 
 }  // namespace spdnn::cuda

@@ -1,6 +1,7 @@
 #pragma once
 
-// The kernels of conv_direct. All work on images32 and run on the stream that a thread has of its own.
+// The kernels of conv_direct, which run on the stream that a thread has of its own. Convolutions and linear nodes work
+// on images32, the others on rows of the device as well: these are blocks of one image.
 
 #include <functional>
 #include <utility>
@@ -10,7 +11,7 @@
 
 namespace spdnn::cuda {
 
-/// Between rows in the host's memory and images32.
+/// Between rows of the host, rows of the device, and images32.
 const program::Kernel& changes_kernel();
 
 // The offers for nodes of an operation, by file.
@@ -30,14 +31,28 @@ Offers batch_norm_offers(const program::Request& request, const BatchNorm& norm)
 Offers softmax_offers(const program::Request& request, const Softmax& node);
 Offers reduce_offers(const program::Request& request, const Reduce& node);
 
-/// Whether the value has the images of the step's output, and is wanted in images32; others are a constant's.
+/// Whether the value has the images of the step's output; others are a constant's.
 bool has_images(const program::Request& request, std::size_t input);
 
 /// Predicted seconds of a kernel, by the bytes that it moves and its multiply-adds.
 double seconds_on_device(double bytes, double multiply_adds = 0);
 
-/// An offer of a kernel that reads and writes images32 alone, and is bound by memory.
-program::Offer element_offer(const program::Request& request, std::function<void(const program::Operands&)> run);
+/// Images of a block: 32 or 1.
+inline Index images_together(const program::Layout& layout) {
+  return layout.order == program::Order::images32 ? Index{program::kImagesTogether} : 1;
+}
+
+/// An offer of a kernel that reads and writes one layout alone, and is bound by memory.
+program::Offer element_offer(const program::Request& request, const program::Layout& layout,
+                             std::function<void(const program::Operands&)> run);
+
+/// The offers of such a kernel in images32 and in rows; make(layout) makes one.
+template <class Make>
+Offers in_both_layouts(Make make) {
+  Offers offers;
+  for (const program::Layout& layout : {program::kImages32, program::kDeviceRows}) offers.push_back(make(layout));
+  return offers;
+}
 
 /// A kernel's only constant: `count` elements of a type in the device's memory.
 template <class T>
@@ -50,8 +65,9 @@ program::Constant device_constant(const char* form, std::size_t count, std::func
 }
 
 /// Blocks of images of a value.
-inline Extent blocks_of(const Shape& shape) {
-  return (shape.front() + program::kImagesTogether - 1) / program::kImagesTogether;
+inline std::size_t blocks_of(const program::Layout& layout, const Shape& shape) {
+  const Extent together = images_together(layout);
+  return static_cast<std::size_t>((shape.front() + together - 1) / together);
 }
 /// Elements of an image of a value.
 Extent elements_of_image(const Shape& shape);

@@ -15,6 +15,7 @@ namespace spdnn::cuda {
 
 namespace {
 
+using program::Layout;
 using program::Offer;
 using program::Operands;
 using program::Request;
@@ -46,16 +47,20 @@ std::vector<Offer> gathered(const Request& request, const char* form, float fill
   const Shape from = request.inputs[0].shape;
   const Shape to = request.output_shape();
   if (!has_images(request, 0) || std::max(elements_of_image(from), elements_of_image(to)) > kMostElements) return {};
-  const Gathering gathering{.blocks = static_cast<std::size_t>(blocks_of(to)),
-                            .elements = static_cast<std::size_t>(elements_of_image(from)),
-                            .results = static_cast<std::size_t>(elements_of_image(to)),
-                            .fill = fill};
-  Offer offer = element_offer(request, [=](const Operands& at) {
-    gather(at.floats(0), gathering, reinterpret_cast<const Index*>(at.constants[0]), at.results(), cudaStreamPerThread);
+  return in_both_layouts([&](const Layout& layout) {
+    const Gathering gathering{.blocks = blocks_of(layout, to),
+                              .together = images_together(layout),
+                              .elements = static_cast<std::size_t>(elements_of_image(from)),
+                              .results = static_cast<std::size_t>(elements_of_image(to)),
+                              .fill = fill};
+    Offer offer = element_offer(request, layout, [=](const Operands& at) {
+      gather(at.floats(0), gathering, reinterpret_cast<const Index*>(at.constants[0]), at.results(),
+             cudaStreamPerThread);
+    });
+    offer.constants.push_back(
+        device_constant<Index>(form, gathering.results, [=](Index* table) { fill_table(from, to, place, table); }));
+    return offer;
   });
-  offer.constants.push_back(
-      device_constant<Index>(form, gathering.results, [=](Index* table) { fill_table(from, to, place, table); }));
-  return {std::move(offer)};
 }
 
 }  // namespace
@@ -79,32 +84,35 @@ Offers resize_offers(const Request& request, const Resize& node) {
   const ImageExtents in = image_extents(request.inputs[0].shape);
   const ImageExtents out = image_extents(request.output_shape());
   const bool has_rows = request.output_shape().size() == 4;
-  Resizing resizing{.planes = static_cast<std::size_t>(blocks_of(request.output_shape()) * in.channels),
-                    .linear = node.kind == Resize::Kind::linear};
-  for (std::size_t axis = 0; axis < 2; ++axis) {
-    resizing.in[axis] = static_cast<Index>(in.spatial(axis));
-    resizing.out[axis] = static_cast<Index>(out.spatial(axis));
-  }
-  Offer offer = element_offer(request, [=](const Operands& at) {
-    resize(at.floats(0), resizing, reinterpret_cast<const Interpolation*>(at.constants[0]), at.results(),
-           cudaStreamPerThread);
-  });
-  const auto fill = [=](Interpolation* taps) {
-    for (std::size_t axis = 0; axis < 2; ++axis)
-      for (Extent i = 0; i < out.spatial(axis); ++i, ++taps) {
-        *taps = {};
-        if (axis == 0 && !has_rows) continue;
-        if (!resizing.linear) {
-          taps->first = static_cast<Index>(nearest_element(node, axis, in.spatial(axis), i));
-          continue;
+  return in_both_layouts([&](const Layout& layout) {
+    Resizing resizing{.planes = blocks_of(layout, request.output_shape()) * static_cast<std::size_t>(in.channels),
+                      .together = images_together(layout),
+                      .linear = node.kind == Resize::Kind::linear};
+    for (std::size_t axis = 0; axis < 2; ++axis) {
+      resizing.in[axis] = static_cast<Index>(in.spatial(axis));
+      resizing.out[axis] = static_cast<Index>(out.spatial(axis));
+    }
+    Offer offer = element_offer(request, layout, [=](const Operands& at) {
+      resize(at.floats(0), resizing, reinterpret_cast<const Interpolation*>(at.constants[0]), at.results(),
+             cudaStreamPerThread);
+    });
+    const auto fill = [=](Interpolation* taps) {
+      for (std::size_t axis = 0; axis < 2; ++axis)
+        for (Extent i = 0; i < out.spatial(axis); ++i, ++taps) {
+          *taps = {};
+          if (axis == 0 && !has_rows) continue;
+          if (!resizing.linear) {
+            taps->first = static_cast<Index>(nearest_element(node, axis, in.spatial(axis), i));
+            continue;
+          }
+          const Between between = between_elements(node, axis, in.spatial(axis), i);
+          *taps = {static_cast<Index>(between.first), static_cast<Index>(between.second), between.weight};
         }
-        const Between between = between_elements(node, axis, in.spatial(axis), i);
-        *taps = {static_cast<Index>(between.first), static_cast<Index>(between.second), between.weight};
-      }
-  };
-  offer.constants.push_back(device_constant<Interpolation>("places of rows and columns",
-                                                           std::size_t{resizing.out[0]} + resizing.out[1], fill));
-  return {std::move(offer)};
+    };
+    offer.constants.push_back(device_constant<Interpolation>("places of rows and columns",
+                                                             std::size_t{resizing.out[0]} + resizing.out[1], fill));
+    return offer;
+  });
 }
 
 }  // namespace spdnn::cuda

@@ -8,12 +8,15 @@ struct CUstream_st;  // of CUDA
 
 namespace spdnn::cuda {
 
+// Tensors consist of blocks of `together` images each: 32 in images32, or one in rows.
+
 /// The entry of a table for an element that is not copied.
 inline constexpr Index kNowhere = ~Index{0};
 
 /// Element i of the result's images is element table[i] of those of x, which have `elements`, or `fill`.
 struct Gathering {
   std::size_t blocks = 0;
+  Index together = 0;
   std::size_t elements = 0;
   std::size_t results = 0;  ///< elements of an image of the result
   float fill = 0;
@@ -30,6 +33,7 @@ struct Interpolation {
 /// Planes of other extents; entry 0 of arrays is of H, entry 1 of W.
 struct Resizing {
   std::size_t planes = 0;  ///< channels of all blocks
+  Index together = 0;
   Index in[2]{};
   Index out[2]{};
   bool linear = false;  ///< else each result is the first of the elements

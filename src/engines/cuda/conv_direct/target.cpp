@@ -55,12 +55,16 @@ class CudaTarget final : public program::Target {
   }
   void wait() override { check(cudaStreamSynchronize(cudaStreamPerThread)); }
   std::size_t memory_budget() override { return cuda::memory_budget(options_); }
-  std::function<std::unique_ptr<program::Bound>()> watch(const Shape& shape, float most) override {
-    const auto images = static_cast<std::size_t>(shape.front());
-    const auto elements = static_cast<std::size_t>(elements_of_image(shape));
-    return [=] {
-      return program::bound([=](const program::Operands& at) {
-        watch_numbers(at.floats(0), images, elements, most, at.results(), cudaStreamPerThread);
+  std::function<std::unique_ptr<program::Bound>()> watch(const std::vector<program::Watch>& tensors) override {
+    std::vector<WatchedTensor> all;
+    for (const auto& [shape, layout, most] : tensors)
+      all.push_back({nullptr, static_cast<std::size_t>(shape.front()),
+                     static_cast<std::size_t>(elements_of_image(shape)), images_together(layout), most});
+    return [all] {
+      return program::bound([all](const program::Operands& at) {
+        std::vector<WatchedTensor> placed = all;
+        for (std::size_t i = 0; i < placed.size(); ++i) placed[i].numbers = at.floats(i);
+        watch_numbers(placed, at.results(), cudaStreamPerThread);
       });
     };
   }

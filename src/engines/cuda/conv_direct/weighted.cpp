@@ -42,7 +42,7 @@ DirectShape shape_of(const Request& request, const Convolution& convolution) {
 DirectShape shape_of(const Request& request, const Linear& linear) {
   const auto inputs = static_cast<Index>(request.inputs[0].shape[1]);
   const Index outputs = linear.weights.csr().rows;
-  const auto blocks = static_cast<Index>(blocks_of(request.output_shape()));
+  const auto blocks = static_cast<Index>(blocks_of(kImages32, request.output_shape()));
   return {.channels = inputs,
           .filters = outputs,
           .blocks = 1,

@@ -1,0 +1,56 @@
+#pragma once
+
+// Kernels of pools.
+
+#include "engines/cuda/conv_direct/elements.cuh"
+#include "engines/cuda/conv_direct/functions.hpp"
+
+namespace spdnn::cuda {
+
+/// A window's value with one more place; a maximum with NaN is NaN.
+__device__ inline float pooled(bool maximum, float value, float one) {
+  return !maximum ? value + one : one > value || isnan(one) ? one : value;
+}
+
+__global__ void __launch_bounds__(kElementThreads)
+    pool_kernel(const float* x, std::size_t planes, Index together, const __grid_constant__ Pooling pooling, float* y) {
+  const Index out_plane = pooling.out[0] * pooling.out[1];
+  for_each_element(planes * out_plane, together, [&](std::size_t i, Index lane) {
+    const float* from = x + i / out_plane * pooling.in[0] * pooling.in[1] * together + lane;
+    const auto pixel = static_cast<Index>(i % out_plane);
+    const Index at[2] = {pixel / pooling.out[1], pixel % pooling.out[1]};
+    float value = pooling.maximum ? -INFINITY : 0.0F;
+    Index places = 0;
+    for (Index r = 0; r < pooling.kernel[0]; ++r)
+      for (Index s = 0; s < pooling.kernel[1]; ++s) {
+        const Index row = at[0] * pooling.stride[0] + r * pooling.dilation[0];     // in the padded image
+        const Index column = at[1] * pooling.stride[1] + s * pooling.dilation[1];  // likewise
+        const bool padded = row < pooling.pad_begin[0] + pooling.in[0] + pooling.pad_end[0] &&
+                            column < pooling.pad_begin[1] + pooling.in[1] + pooling.pad_end[1];
+        const bool exists = row >= pooling.pad_begin[0] && row < pooling.pad_begin[0] + pooling.in[0] &&
+                            column >= pooling.pad_begin[1] && column < pooling.pad_begin[1] + pooling.in[1];
+        places += exists || (pooling.count_padding && padded) ? 1 : 0;
+        if (!exists) continue;
+        const float one =
+            from[((row - pooling.pad_begin[0]) * std::size_t{pooling.in[1]} + column - pooling.pad_begin[1]) *
+                 together];
+        value = pooled(pooling.maximum, value, one);
+      }
+    y[i * together + lane] = pooling.maximum ? value : value / static_cast<float>(places);
+  });
+}
+
+/// The maximum or the mean of each plane of `size` numbers that follow one another: a warp for each.
+__global__ void __launch_bounds__(kElementThreads)
+    pool_planes_kernel(const float* x, std::size_t planes, Index size, bool maximum, float* y) {
+  for_each_element(planes, kLanes, [&](std::size_t plane, Index lane) {
+    const float* const from = x + plane * size;
+    float value = maximum ? -INFINITY : 0.0F;
+    for (Index i = lane; i < size; i += kLanes) value = pooled(maximum, value, from[i]);
+    for (Index step = kLanes / 2; step > 0; step /= 2)
+      value = pooled(maximum, value, __shfl_xor_sync(0xffffffffU, value, step));
+    if (lane == 0) y[plane] = maximum ? value : value / static_cast<float>(size);
+  });
+}
+
+}  // namespace spdnn::cuda
