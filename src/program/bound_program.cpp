@@ -38,6 +38,7 @@ BoundProgram::BoundProgram(const Program& program, Constants& constants, Arenas 
     const Buffer& one = program.buffers[buffer];
     return one.kind == Buffer::Kind::constant ? constants.get(one) : in_arena(buffer);
   };
+  std::size_t last_output = 0;  // a buffer
   for (const Action& action : program.actions) {
     Ready ready{.node = action.node, .place = action.place, .bound = action.bind(), .operands = {}, .from_images = {}};
     for (const Operand& input : action.inputs) {
@@ -48,6 +49,9 @@ BoundProgram::BoundProgram(const Program& program, Constants& constants, Arenas 
     for (const std::size_t constant : action.constants) ready.operands.constants.push_back(data(constant));
     if (action.scratch) ready.operands.scratch = in_arena(*action.scratch);
     ready.operands.output = in_arena(action.output.buffer);
+    ready.operands.first_input_is_older =
+        !actions_.empty() && !action.inputs.empty() && action.inputs[0].buffer != last_output;
+    last_output = action.output.buffer;
     if (ready.from_images.empty()) ready.bound->place(ready.operands);
     actions_.push_back(std::move(ready));
   }

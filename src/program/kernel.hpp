@@ -19,6 +19,7 @@ struct Operands {
   std::byte* output = nullptr;
   std::byte* scratch = nullptr;
   std::vector<const std::byte*> constants;  ///< in the order of Offer::constants
+  bool first_input_is_older = false;        ///< than the action before, whose results the other inputs may be
 
   const float* floats(std::size_t input) const { return reinterpret_cast<const float*>(inputs[input]); }
   float* results() const { return reinterpret_cast<float*>(output); }

@@ -1,5 +1,5 @@
-// The kernels that `bench conv` compares ours with, and conv_uniform with all its numbers of images of a lane, on the
-// battery of convolutions, in all their precisions.
+// The kernels that `bench conv` compares ours with, conv_uniform with all its numbers of images of a lane, and
+// conv_pixels, on the battery of convolutions, in all their precisions.
 
 #include <gtest/gtest.h>
 
@@ -48,7 +48,8 @@ class ConvRivals : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(ConvRivals, StayWithinTheBound) {
   const bench::ConvRival uniform{"uniform", "conv_uniform", "conv_uniform", Precision::fp32};
-  const bench::ConvRival* rival = GetParam() == uniform.key ? &uniform : nullptr;
+  const bench::ConvRival pixels{"pixels", "conv_pixels", "conv_pixels", Precision::fp32};
+  const bench::ConvRival* rival = GetParam() == uniform.key ? &uniform : GetParam() == pixels.key ? &pixels : nullptr;
   for (const bench::ConvRival& one : bench::conv_rivals(Device::cuda))
     if (one.key == GetParam()) rival = &one;
   ASSERT_NE(rival, nullptr);
@@ -75,7 +76,8 @@ TEST_P(ConvRivals, StayWithinTheBound) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, ConvRivals,
-                         ::testing::Values("uniform", "direct", "direct16", "lowered", "fp32", "tf32", "fp16", "bf16"),
+                         ::testing::Values("uniform", "pixels", "direct", "direct16", "lowered", "fp32", "tf32", "fp16",
+                                           "bf16"),
                          [](const auto& one) { return one.param; });
 
 }  // namespace

@@ -65,6 +65,7 @@ ROOMS = {
     "engines/cuda/conv_dense": ["engines/cuda/runtime", "program"],
     "engines/cuda/conv_lowered": ["engines/cuda/runtime", "program"],
     "engines/cuda/conv_generated": ["engines/cuda/conv_direct"],
+    "engines/cuda/conv_pixels": ["engines/cuda/conv_direct"],
     "engines/cuda/conv_uniform": ["engines/cuda/conv_direct"],
     "engines/cuda": ["engines/cuda/layers"],
     "engines": ["engines/cpu", "engines/cuda", "engines/reference"],

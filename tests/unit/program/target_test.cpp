@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cmath>
 #include <cstring>
+#include <map>
 
 #include "program/bound_program.hpp"
 #include "program/engine.hpp"
@@ -196,6 +197,54 @@ TEST_F(PretendedDeviceTest, ValuesAreLookedAtForOverflowTogether) {
     found.push_back(of_device->overflow());
   }
   EXPECT_TRUE(found[0] && !found[1] && found[2] > found[0]);
+}
+
+/// A kernel whose steps note, by node, whether their first inputs are older than the action before.
+class NotingAge final : public program::Kernel {
+ public:
+  NotingAge(const program::Kernel& kernel, std::map<Index, bool>& older) : kernel_(kernel), older_(older) {}
+  std::string_view name() const override { return kernel_.name(); }
+  std::vector<program::Offer> offers(const program::Request& request) const override {
+    std::vector<program::Offer> offers = kernel_.offers(request);
+    for (program::Offer& offer : offers)
+      offer.bind = [bind = offer.bind, &older = older_[request.step.node]] {
+        return program::bound([inner = std::shared_ptr(bind()), &older](const Operands& at) {
+          older = at.first_input_is_older;
+          inner->place(at);
+          inner->run();
+        });
+      };
+    return offers;
+  }
+  program::Offer change(const program::Change& change) const override { return kernel_.change(change); }
+
+ private:
+  const program::Kernel& kernel_;
+  std::map<Index, bool>& older_;
+};
+
+TEST_F(PretendedDeviceTest, AShortcutsInputIsOlderThanTheActionBefore) {
+  testing::Rng rng(6);
+  testing::ModelBuilder builder;
+  const auto convolved = [&](ValueId x) {
+    return builder.add(testing::random_convolution(rng, 4, 4, testing::same_window(3, 3), 0.5), {x});
+  };
+  const ValueId begin = convolved(builder.input({kBatchExtent, 4, 6, 6}));
+  const ValueId first = convolved(begin);
+  const ValueId second = convolved(first);
+  const ValueId shortcut = convolved(begin);
+  const Model model = builder.finish({builder.add(Elementwise{}, {second, shortcut})});
+  std::map<Index, bool> older;
+  std::vector<std::unique_ptr<NotingAge>> noting;
+  program::Kernels kernels;
+  for (const program::Kernel* const kernel : offered_)
+    kernels.push_back(noting.emplace_back(std::make_unique<NotingAge>(*kernel, older)).get());
+  const auto engine = program::make(std::make_shared<const Model>(model), {.batch = 5, .threads = 1}, kernels, device_);
+  run_once(*engine, model, testing::random_tensor(rng, {5, 4, 6, 6}));
+  EXPECT_FALSE(older.at(0)) << "nothing is before it";
+  EXPECT_FALSE(older.at(1));
+  EXPECT_FALSE(older.at(2));
+  EXPECT_TRUE(older.at(3));
 }
 
 }  // namespace
