@@ -174,6 +174,13 @@ TEST(OnnxFunctions, TheNumberOfImagesIsComparedWithNumbersBelowOne) {
   expect_part(refusal(file_with(3)), depends);
 }
 
+TEST(OnnxFunctions, AnOutputOfLengthsMustNotDependOnTheNumberOfImages) {
+  File file;
+  file.input("x", {-1, 3}).output("y");
+  file.node("Shape", {"x"}, "y");
+  expect_part(refusal(file), "output 'y' depends on the number of images in a batch");
+}
+
 TEST(OnnxReductions, ByHand) {
   const auto expect = [](const std::string& op, const Numbers& y, int opset = 17) {
     SCOPED_TRACE(op);
@@ -220,6 +227,8 @@ TEST(OnnxReductions, LayersAndInstancesAreNormalized) {
   set(group, "num_groups", std::int64_t{1});
   set(group, "epsilon", 0.F);
   expect_near(outcome(groups, {1, 2, 1}, {1, 3}), {-2, 4});
+  group.mutable_attribute(0)->set_i(3);
+  expect_part(refusal(groups), "attribute num_groups: 3 does not divide the channels of N x 2 x 1");
 }
 
 TEST(OnnxReductions, NeighbouringChannelsAreResponses) {
@@ -371,6 +380,12 @@ TEST(OnnxIntegers, AreMadeOfRealsAndBack) {
   weights.node("Conv", {"x", "d"}, "y");
   expect_near(outcome(weights, {1, 1, 1, 1}, {10}), {15, -80});
   EXPECT_EQ(weights.read().nodes.size(), 1U);
+
+  File row;  // has no second axis along which scales could differ
+  row.input("x", {3}).output("y").floats("scale", {3}, {1, 2, 3});
+  row.graph().mutable_input(0)->mutable_type()->mutable_tensor_type()->set_elem_type(onnx::TensorProto::UINT8);
+  row.node("DequantizeLinear", {"x", "scale"}, "y");
+  expect_part(refusal(row), "input 2 'scale': its shape is 3; expected one number, or one along an axis");
 }
 
 }  // namespace

@@ -49,6 +49,17 @@ TEST(TfliteParts, Slices) {
   };
   expect_part(beyond({0, 1, 0, 0}, {1, 2, 3, 2}), "(SLICE): the elements 1 to 3 of axis 1 with 2");
   expect_part(beyond({0, 0, 0, 0}, {1, 0, 3, 2}), "(SLICE): the elements 0 to 0 of axis 1 with 2");
+  file.last().inputs[1] = file.integers("five", {5}, {0, 1, 0, 1, 0});
+  expect_part(refusal(file), "(SLICE): input 1 'five': 5 numbers for 4 axes");
+}
+
+TEST(TfliteParts, AnOutputThatIsNamedTwiceIsTwoValues) {
+  Parts file;
+  const std::int32_t y = file.add(Code::NEG, {file.input({1, 2})}, {1, 2});
+  const Model model = file.output(y).output(y).read();
+  ASSERT_EQ(model.outputs.size(), 2U);
+  EXPECT_NE(model.outputs[0], model.outputs[1]);
+  EXPECT_EQ(outcomes(file, {{1, 2}, std::vector<float>{3, -4}}), (std::vector<Numbers>{{-3, 4}, {-3, 4}}));
 }
 
 TEST(TfliteParts, StridedSlices) {

@@ -114,6 +114,7 @@ TEST_P(WrittenModel, ActivationsAreKept) {
   expect_kept(make_activation(Kind::hard_sigmoid, 1.F / 6, 0.5F), shape);
   expect_kept(make_clip(0, 6), shape);
   expect_kept(make_clip(-0.1F, kInfinity), shape);
+  expect_kept(make_clip(-kInfinity, 6), shape);
   expect_kept(make_clip(-kInfinity, std::numeric_limits<float>::max()), shape);
   Activation prelu = make_activation(Kind::prelu);
   prelu.alphas = {0.1F, -0.0F, 1e-40F};
