@@ -251,6 +251,14 @@ images-table of 2: after layer #; alive #; dead #; still computed #; settled or 
 )");
 }
 
+TEST(NetworkDocument, ASingleLayerIsNotShownTwice) {
+  Network network = square_network();
+  network.layers.resize(1);
+  const std::string charts = testing::charts_of(document_of(network, parse_passes("all")));
+  EXPECT_EQ(charts.find("all layers: 0"), std::string::npos) << charts;
+  EXPECT_NE(charts.find("layer 1: 0"), std::string::npos) << charts;
+}
+
 TEST(NetworkDocument, ALayerWithoutNeuronsIsNoPicture) {
   Network network = square_network();
   network.layers.resize(1);

@@ -540,6 +540,24 @@ set-aside of 1: why; compared with; neurons #; layers #; variant; infer, ms #; r
 )");
 }
 
+TEST(ResultsDocument, APhaseOfSeveralRunsIsOneColumn) {
+  ResultLines lines{{run_line("a", 2), run_line("b", 1)}, {}};
+  lines.runs[0].phases = {{"read", 1}, {"plan", 2}};
+  lines.runs[1].phases = {{"read", 3}, {"write", 4}};
+  const std::string columns = testing::columns_of(results_document(lines, {.title = "T"}));
+  EXPECT_NE(columns.find("; infer, ms #; read, ms #; write, ms #; plan, ms #; total, ms #;"), std::string::npos)
+      << columns;
+}
+
+TEST(ResultsDocument, ChartsNameTheRanksWhereThereIsMoreThanOne) {
+  const Document document = results_document({{run_line("a", 2), run_line("a", 1, 2)}, {}}, {.title = "T"});
+  const auto* const chart = find_block<Chart>(document, "rates");
+  ASSERT_NE(chart, nullptr);
+  std::string names;
+  for (const std::string& name : chart->categories) names += name.substr(name.find(", a")) + "|";
+  EXPECT_EQ(names, ", a on 2 ranks|, a|");
+}
+
 TEST(ResultsDocument, ABaselineThatNoLineHasIsRefused) {
   EXPECT_THROW(results_document({{run_line("a", 1)}, {}}, {.title = "T", .baseline_variant = "b"}), UsageError);
   EXPECT_NO_THROW(results_document({{run_line("a", 1)}, {}}, {.title = "T", .baseline_variant = "a"}));
