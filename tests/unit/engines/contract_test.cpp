@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "inference/run/run.hpp"
+#include "plan/planner.hpp"
 #include "spdnn/error.hpp"
 #include "support/battery.hpp"
 #include "support/recording_engine.hpp"
@@ -56,6 +57,23 @@ TEST(Contract, WithoutLayersNothingIsAdvanced) {
   const ImageSet images{testing::make_matrix(3, {{{0, 0.5F}}, {}})};
   run(RecordingEngine::variant(), testing::unreduced_plan(Network{}), images, {});
   EXPECT_EQ(RecordingEngine::calls, (Calls{"make for 2", "load 2", "reset", "outcome"}));
+}
+
+/// An image that is at the cap is settled at once where the layers after that are certified.
+TEST(Contract, TheReferenceSettlesSaturatedImagesAtTheFirstCertifiedLayer) {
+  Layer halves;
+  halves.weights = testing::make_matrix(1, {{{0, 0.5F}}});
+  Layer doubles = halves;
+  doubles.weights = testing::make_matrix(1, {{{0, 2.0F}}});
+  const Network network{{halves, doubles, doubles}, BiasRule::non_zeros, 1.0};
+  const Plan plan = make_plan(network, parse_passes("saturated"));
+  ASSERT_EQ(plan.certificates.saturated_from, 1U);
+  const ImageSet images{testing::make_matrix(1, {{{0, 4.0F}}, {{0, 1.0F}}})};
+  RunOptions options;
+  options.engine.precision = Precision::fp64;
+  const Outcome outcome = run(find_variant("cpu_reference"), plan, images, options).outcome;
+  EXPECT_EQ(outcome.active, (std::vector<std::int64_t>{1, 0, 0}));
+  EXPECT_EQ(outcome.alive, (std::vector<std::int64_t>{2, 2, 2}));
 }
 
 TEST(Contract, AnEngineIsNotMadeForWhatItsVariantRefuses) {

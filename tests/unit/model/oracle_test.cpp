@@ -35,6 +35,15 @@ void expect_values(const Bounded& found, const Shape& shape, const std::vector<d
 
 const Tensor nine_values = make_tensor({1, 1, 3, 3}, {1, 2, 3, 4, 5, 6, 7, 8, 9});
 
+/// An add that follows may become a part of the longest sum, wherever that is.
+TEST(ModelReference, SumsAreAsLongAsTheLongestRow) {
+  const testing::Rows rows{{{0, 1.F}, {1, 1.F}, {2, 1.F}}, {{0, 1.F}}};
+  for (const bool first : {true, false}) {
+    const CsrMatrix weights = testing::make_matrix(3, first ? rows : testing::Rows{rows[1], rows[0]});
+    EXPECT_EQ(apply_to(Linear{weights, {}}, {make_tensor({1, 3}, {1, 2, 3})}).terms, 3U) << first;
+  }
+}
+
 // ---- Convolutions, by scattering ----
 
 /// Value and sum |w x| of each output, in long double, by adding each pixel to all outputs that read it.

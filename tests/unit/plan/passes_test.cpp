@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "plan/passes/merge.hpp"
 #include "plan/passes/saturation.hpp"
 #include "plan/passes/twins.hpp"
@@ -197,6 +199,8 @@ TEST(Certificates, SaturatedNeedsARoundingMargin) {
   EXPECT_TRUE(planning::certifiable_cap(32.0));
   EXPECT_FALSE(planning::certifiable_cap(0.1));
   EXPECT_FALSE(planning::certifiable_cap(1e300));
+  for (const double cap : {0.0, 0x1p-140, std::numeric_limits<double>::infinity()})
+    EXPECT_FALSE(planning::certifiable_cap(cap)) << cap;
 }
 
 TEST(Certificates, SaturatedFromTheLastLayerThatFails) {

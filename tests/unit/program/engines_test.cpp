@@ -9,6 +9,7 @@
 #include <cstring>
 #include <limits>
 
+#include "engines/cpu/plain/loops.hpp"
 #include "engines/devices.hpp"
 #include "engines/model_engine.hpp"
 #include "model/oracle/evaluate.hpp"
@@ -330,6 +331,14 @@ TEST(PlainKernels, StayWithinTheBoundOnEachOperation) {
   const program::Kernels plain = testing::kernels_of("plain");
   for (const auto& battery : {operations_battery(), joins_battery()})
     for (const ModelCase& one : battery) EXPECT_LE(testing::ratio_by_kernels(plain, one), 1) << one.name;
+}
+
+TEST(PlainKernels, CombineTwoNumbersWithoutAxes) {
+  const float first = 3;
+  const float second = -5;
+  float sum = 0;
+  plain::elementwise(Elementwise::Kind::add, {}, &first, &second, &sum);
+  EXPECT_EQ(sum, -2);
 }
 
 TEST_P(ModelEngines, StayWithinTheBoundOnRandomModels) {

@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <thread>
 
 #include "io/packed/format.hpp"
 #include "spdnn/error.hpp"
@@ -398,11 +400,11 @@ TEST_F(FullDiskTest, ACheckpointWithAsManyImagesDoneStays) {
 }
 
 TEST_F(CheckpointTest, FilesOfOthersBesideItStay) {
-  const std::string of_a_user = path() + ".official-network.spdnn";
-  std::ofstream(of_a_user) << "a network";
+  const std::vector<std::string> of_a_user{path() + ".official-network.spdnn", path() + ".0123456789abcdef-kept.spdnn"};
+  for (const std::string& name : of_a_user) std::ofstream(name) << "a network";
   run_in_parts(spec("cpu_openmp"), 3);
   remove_checkpoint(path());
-  EXPECT_TRUE(std::filesystem::exists(of_a_user));
+  for (const std::string& name : of_a_user) EXPECT_TRUE(std::filesystem::exists(name)) << name;
 }
 
 TEST_F(CheckpointTest, ARunWhoseTimeIsUpStopsWithACheckpoint) {
@@ -422,6 +424,18 @@ TEST_F(CheckpointTest, ARunWhoseTimeIsUpStopsWithACheckpoint) {
   EXPECT_EQ(run(limited).outcome.categories, expected);
   limited.checkpoint_every = 0;
   EXPECT_THROW(Inference{limited}, UsageError);
+}
+
+/// Reading and planning count, too.
+TEST_F(CheckpointTest, TheTimeOfARunBeginsBeforeItsLayers) {
+  InferenceSpec limited = spec("cpu_openmp");
+  limited.checkpoint = path();
+  limited.max_time = 0.3;
+  Inference inference(limited);
+  inference.load(network_, images_);
+  inference.plan();
+  std::this_thread::sleep_for(std::chrono::duration<double>(*limited.max_time));
+  EXPECT_THROW(inference.run(), Stopped);
 }
 
 TEST_F(CheckpointTest, NeedsOneTrial) {

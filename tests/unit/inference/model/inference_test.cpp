@@ -411,6 +411,28 @@ TEST(ModelVerify, NodeByNodeNamesTheNodeThatIsFarthestOff) {
   EXPECT_EQ(check(0, 0).largest_ratio, 0);
 }
 
+/// Other kernels than those of the run would prove nothing about them.
+TEST(ModelVerify, NodeByNodeRunsTheKernelsOfTheRunOnFewImages) {
+  static ModelEngineOptions asked;
+  const ModelVariant variant{"made_up",
+                             Device::cpu,
+                             "for tests",
+                             {Precision::fp32},
+                             [](const Model&, const ModelEngineOptions&) { return Support{}; },
+                             [](std::shared_ptr<const Model>, const ModelEngineOptions& options,
+                                const Support&) -> std::unique_ptr<ModelEngine> {
+                               asked = options;
+                               return std::make_unique<MadeUp>();
+                             }};
+  ModelBuilder builder;
+  const ValueId x = builder.input({kBatchExtent, 1});
+  const Model model = builder.finish({builder.add(Activation{}, {x})});
+  MadeUp::values = {make_tensor({1, 1}, {1})};
+  check_nodes(variant, model, make_tensor({3, 1}, {1, 1, 1}), 1, only_output(MadeUp::values[0]), {.batch = 64}, {});
+  EXPECT_EQ(asked.batch, 1U);
+  EXPECT_EQ(asked.images_for_kernels(), 64U);
+}
+
 /// The tolerance, and whether bounds say anything, depend on the largest logit and bound of all images.
 TEST(ModelVerify, TheLargestLogitAndBoundAreThoseOfAllImages) {
   const auto check = [](const std::vector<float>& pixels) {

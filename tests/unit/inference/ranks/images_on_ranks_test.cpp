@@ -352,6 +352,7 @@ TEST(ImageFacts, ByHand) {
   }
   const ImageFacts one = facts_of({make_matrix(4, {{{0, 1.0F}, {2, 1.0F}}}, true)});
   EXPECT_TRUE(one.binary && one.within_unit);
+  EXPECT_EQ(facts_of({make_matrix(4, {{{0, -2.0F}, {2, -2.0F}}}, true)}).largest, 2);
   EXPECT_EQ(one.largest, 1);
   EXPECT_EQ(one.most_entries, 2U);
 }

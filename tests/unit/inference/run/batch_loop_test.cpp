@@ -200,6 +200,7 @@ class TwoImages final : public ModelEngine {
   Index advance(Index /*first*/, Index until) override { return until; }
   std::vector<Tensor> outputs() override { return {images_}; }
   std::optional<Index> overflow() const override { return {}; }
+  std::vector<double> node_seconds() const override { return {1}; }
 
  private:
   Tensor images_;
@@ -226,6 +227,7 @@ TEST(BatchLoop, ModelsRunInSmallerBatchesToo) {
   EXPECT_EQ(TwoImages::made, 3) << "for 7, 4 and 2 at a time";
   EXPECT_TRUE(std::equal(images.values.begin(), images.values.end(), result.outputs[0].values.begin()));
   EXPECT_EQ(result.differing_trials, 0);
+  EXPECT_EQ(result.node_seconds, std::vector<double>{4}) << "a second for each batch";
   std::unique_ptr<ModelEngine> kept;
   options.kept = &kept;
   options.engine.batch = run_model(variant, model, images, options).batch;
