@@ -7,7 +7,6 @@
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
-#include <limits>
 
 #include "engines/cpu/plain/loops.hpp"
 #include "engines/devices.hpp"
@@ -380,7 +379,8 @@ void expect_parts_to_be_as_alone(const ModelVariant& variant, int threads) {
   const ValueId y = builder.add(testing::random_convolution(rng, 4, 8, testing::same_window(3, 3), 0.1), {x});
   const ValueId pooled = builder.add(GlobalPool{}, {y});
   const ValueId positive = builder.add(Activation{}, {y});
-  const Model model = builder.finish({pooled, positive});
+  const ValueId square = builder.add(Elementwise{Elementwise::Kind::multiply}, {y, y});
+  const Model model = builder.finish({pooled, positive, square});
   const Extent of_image = 4 * 512 * 256;
   constexpr Extent kImages = 5;
   const Tensor images = testing::random_tensor(rng, {kImages, 4, 512, 256});
@@ -395,7 +395,7 @@ void expect_parts_to_be_as_alone(const ModelVariant& variant, int threads) {
   EXPECT_FALSE(engine->overflow().has_value());
   for (Extent i = 0; i < kImages; ++i) {
     const std::vector<Tensor> alone = run(*engine, model, image(i, 1));
-    for (std::size_t output = 0; output < 2; ++output) {
+    for (std::size_t output = 0; output < 3; ++output) {
       const std::span<const float> one = alone[output].values.span();
       const auto at = [&](const std::vector<Tensor>& batch, Extent place) {
         return batch[output].values.span().subspan(static_cast<std::size_t>(place) * one.size(), one.size());
@@ -406,8 +406,7 @@ void expect_parts_to_be_as_alone(const ModelVariant& variant, int threads) {
     }
   }
   std::vector<float> large(images.values.begin(), images.values.end());
-  large[static_cast<std::size_t>((kImages - 1) * of_image + 5)] =
-      std::numeric_limits<float>::infinity();  // of the last image
+  large[static_cast<std::size_t>((kImages - 1) * of_image + 5)] = 1e20F;  // of the last image
   run(*engine, model, testing::make_tensor(images.shape, large));
   EXPECT_TRUE(engine->overflow().has_value());
   run(*engine, model, images);
@@ -415,6 +414,7 @@ void expect_parts_to_be_as_alone(const ModelVariant& variant, int threads) {
 }
 
 TEST_P(ModelEngines, GiveTheSameForLargeImagesInABatchAndAlone) {
+  if (GetParam() == "conv_reference") return;  // it has no parts, and takes seconds for images of this size
   for (const int threads : {1, 2}) expect_parts_to_be_as_alone(variant(), threads);
 }
 
