@@ -28,9 +28,11 @@ endif
 LDLIBS   += -l:libprotobuf-lite.a
 LDLIBS   += -ldl $(if $(filter 1,$(GPU)),$(CUDA_LDLIBS))
 
+FOR_ISA  := %_avx2.cpp %_avx512.cpp %_avx512vnni.cpp
 # The CPU engine chooses among these instruction sets at run time. On other architectures these files are empty.
 ifneq ($(filter x86_64%,$(shell $(CXX) -dumpmachine 2>/dev/null)),)
-  ISA_FLAGS = $(if $(filter %_avx2.cpp,$1),-mavx2 -mfma) $(if $(filter %_avx512.cpp,$1),-mavx512f -mavx512bw -mavx512dq -mavx512vl)
+  ISA_FLAGS = $(if $(filter %_avx2.cpp,$1),-mavx2 -mfma) $(if $(filter %_avx512.cpp %_avx512vnni.cpp,$1),-mavx512f -mavx512bw -mavx512dq -mavx512vl) \
+	$(if $(filter %_avx512vnni.cpp,$1),-mavx512vnni)
 endif
 # Files that take little of a run's time but long to compile at -O3, and files of theirs that do not. Units of the
 # former lie in a folder `cold`. Without CUDA, only tests call the host halves of GPU engines.
@@ -48,7 +50,7 @@ flags = $(if $(filter tests/emulation/%,$1),$(EMULATION_CPPFLAGS)) $(if $(filter
 	$(if $(filter tests/unit/%,$1),$(TEST_CXXFLAGS_$(BUILD))) \
 	$(if $(filter tests/emulation/%,$1),$(EMULATION_CXXFLAGS_$(BUILD)) $(EMULATION_CXXFLAGS)) $(ISA_FLAGS) $(COLD_FLAGS)
 # Precompiled headers, for all files but those with special flags.
-precompiled = $(if $(filter-out %_avx2.cpp %_avx512.cpp tests/emulation/%,$1),-fpch-preprocess -include \
+precompiled = $(if $(filter-out $(FOR_ISA) tests/emulation/%,$1),-fpch-preprocess -include \
 	$(OUT)/precompiled/$(if $(filter tests/unit/%,$1),tests,src).hpp)
 
 $(OUT)/%.o: %.cpp make/program.mk | build/.deps-BUILD $(OUT)/precompiled/src.hpp.gch
@@ -94,7 +96,7 @@ LIBRARY      := $(OUT)/libspdnn.a
 # Names in anonymous namespaces must differ within a unit; files that cannot comply are listed in ALONE. UNITY=0 compiles each
 # file alone, which is quicker while one edits a single file.
 UNITY ?= 1
-ALONE := $(HOT) %_avx2.cpp %_avx512.cpp src/core/system/build_info.cpp src/report/render/html/assets.cpp tests/emulation/emulation.cpp
+ALONE := $(HOT) $(FOR_ISA) src/core/system/build_info.cpp src/report/render/html/assets.cpp tests/emulation/emulation.cpp
 # Rooms that share units, where both or neither are part of the installed library and of oneDNN's plug-in.
 JOINED := src/bench+src/cli src/cluster+src/inference+src/report src/model+src/program
 UNIT_SOURCES := $(sort $(shell find tests/unit -name '*.cpp'))

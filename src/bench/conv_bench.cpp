@@ -11,12 +11,15 @@
 #include "bench/conv_check.hpp"
 #include "bench/conv_published.hpp"
 #include "data/pruned_matrix.hpp"
+#include "engines/cpu/lanes/runnable.hpp"
 #include "engines/kernel_families.hpp"
 #include "inference/device/machine.hpp"
 #include "program/compile.hpp"
 #include "program/request.hpp"
 #include "program/threads.hpp"
 #include "program/trial.hpp"
+#include "prune/quantise.hpp"
+#include "prune/quantise_values.hpp"
 #include "report/phases.hpp"
 #include "spdnn/error.hpp"
 
@@ -45,6 +48,14 @@ Model model_of(const ConvCase& one) {
   return model;
 }
 
+/// The layer with images of bytes, multiples of 1/128, and weights of 8 bits. The layer is the last node.
+Model whole_model_of(const ConvCase& one) {
+  Model model = model_of(one);
+  quantise(model, {Quantisation::Kind::int8, 8});
+  quantise_values(model, {{model.inputs.front(), {0, 255 * kByteScale}}});
+  return model;
+}
+
 constexpr double kCompileSeconds = 600;  ///< that generating code for a layer may take
 
 /// The offer of the kernels that is predicted to be the fastest; empty if there is none.
@@ -61,10 +72,18 @@ std::optional<Best> best_offer(const program::Kernels& kernels, const program::R
   return best;
 }
 
+/// The kernels of a family, or why there are none.
+program::FamilyKernels kernels_of(std::string_view name, Precision precision) {
+  for (const program::Family& family : kernel_families())
+    if (family.name == name) return family.kernels(precision);
+  return {.why_not = fmt::format("built without the kernels {}", name)};
+}
+
 /// Kernels of our own that are compared with others, and the variant that offers them.
 struct Ours {
   std::string variant;
   program::Kernels kernels;
+  bool whole = false;  ///< in int8
 };
 std::vector<Ours> ours_on(Device device) {
   std::vector<Ours> all;
@@ -77,18 +96,13 @@ std::vector<Ours> ours_on(Device device) {
     const program::Kernels kernels = family.kernels(Precision::fp32).kernels;
     all.back().kernels.insert(all.back().kernels.end(), kernels.begin(), kernels.end());
   }
+  if (device == Device::cpu) all.push_back({"sparse_int8", kernels_of("sparse_int8", Precision::fp32).kernels, true});
   return all;
 }
 
-/// The kernels of a rival, or why there are none.
-program::FamilyKernels kernels_of(const ConvRival& rival) {
-  for (const program::Family& family : kernel_families())
-    if (family.name == rival.family) return family.kernels(rival.precision);
-  return {.why_not = fmt::format("built without {}", rival.library)};
-}
-
-program::ElementType element_type(Precision precision) {
-  return precision == Precision::bf16   ? program::ElementType::bf16
+program::ElementType element_type(Precision precision, bool whole) {
+  return whole                          ? program::ElementType::u8
+         : precision == Precision::bf16 ? program::ElementType::bf16
          : precision == Precision::fp16 ? program::ElementType::fp16
                                         : program::ElementType::fp32;
 }
@@ -110,60 +124,69 @@ std::shared_ptr<program::Target> target_on(Device device) {
 class Bench {
  public:
   Bench(const ConvCase& one, const RunLimits& limits)
-      : one_(one), limits_(limits), threads_(one.threads), model_(model_of(one)), target_(target_on(one.device)) {
+      : one_(one),
+        limits_(limits),
+        threads_(one.threads),
+        model_(model_of(one)),
+        whole_model_(one.device == Device::cpu ? whole_model_of(one) : Model()),
+        target_(target_on(one.device)) {
     if (target_ != nullptr) target_->use();
   }
 
   std::vector<ConvTiming> time() const {
     std::vector<ConvTiming> all;
     for (const Ours& ours : ours_on(one_.device))
-      if (std::optional<Best> best = best_offer(ours.kernels, request_in(Precision::fp32)))
-        all.push_back(time(ours.variant, *best));
+      if (std::optional<Best> best = best_offer(ours.kernels, request_in(Precision::fp32, ours.whole)))
+        all.push_back(time(ours, *best));
     return all;
   }
 
  private:
-  ConvTiming time(const std::string& variant, const Best& ours) const {
-    program::Trial trial = trial_of(Precision::fp32, ours);
+  ConvTiming time(const Ours& side, const Best& ours) const {
+    program::Trial trial = trial_of(Precision::fp32, side.whole, ours);
     ConvTiming timing = work();
-    timing.variant = variant;
+    timing.variant = side.variant;
+    timing.whole = side.whole;
     timing.load = machine_load();
     for (const ConvRival& rival : conv_rivals(one_.device)) {
-      if (rival.family == variant && rival.precision == Precision::fp32) continue;
-      const program::Request request = request_in(rival.precision);
-      const std::optional<Best> best = best_offer(kernels_of(rival).kernels, request);
+      if (rival.family == side.variant && rival.precision == Precision::fp32) continue;
+      const program::Request request = request_in(rival.precision, rival.whole);
+      const std::optional<Best> best = best_offer(kernels_of(rival.family, rival.precision).kernels, request);
       if (!best) continue;
-      program::Trial other = trial_of(rival.precision, *best);
+      program::Trial other = trial_of(rival.precision, rival.whole, *best);
       InTurns found = time_in_turns({trial_side(trial), trial_side(other)}, limits_);
-      if (timing.with.empty()) timing.ours = timed(ours, trial, std::move(found.sides[0]), Precision::fp32);
+      if (timing.with.empty()) timing.ours = timed(ours, trial, std::move(found.sides[0]), Precision::fp32, side.whole);
       timing.with.push_back(
-          {&rival, timed(*best, other, std::move(found.sides[1]), rival.precision), found.ratio.value()});
+          {&rival, timed(*best, other, std::move(found.sides[1]), rival.precision, rival.whole), found.ratio.value()});
     }
     if (timing.with.empty())
-      timing.ours = timed(ours, trial, time_in_turns({trial_side(trial)}, limits_).sides[0], Precision::fp32);
+      timing.ours =
+          timed(ours, trial, time_in_turns({trial_side(trial)}, limits_).sides[0], Precision::fp32, side.whole);
     return timing;
   }
 
-  program::Trial trial_of(Precision precision, const Best& best) const {
-    return {request_in(precision), best.offer, fill_images, target_.get()};
+  program::Trial trial_of(Precision precision, bool whole, const Best& best) const {
+    return {request_in(precision, whole), best.offer, fill_images, target_.get()};
   }
 
-  TimedKernel timed(const Best& best, program::Trial& trial, TimedRuns times, Precision precision) const {
-    const program::Request request = request_in(precision);
+  TimedKernel timed(const Best& best, program::Trial& trial, TimedRuns times, Precision precision, bool whole) const {
+    const program::Request request = request_in(precision, whole);
     const program::Offer& offer = best.offer;
     const std::string detail = offer.detail + (trial.remark().empty() ? "" : "; " + trial.remark());
     return {best.kernel, detail, offer.seconds,
-            sampled_ratio(std::get<Convolution>(model_.nodes.front().operation), offer, request.inputs[0].shape,
+            sampled_ratio(std::get<Convolution>(request.node().operation), offer, request.inputs[0].shape,
                           request.output_shape(), precision, trial.output().data()),
             std::move(times)};
   }
 
-  program::Request request_in(Precision precision) const {
-    const program::ElementType type = element_type(precision);
+  program::Request request_in(Precision precision, bool whole) const {
+    const program::ElementType type = element_type(precision, whole);
+    const Model& model = whole ? whole_model_ : model_;
     const program::CompileOptions options{
         .type = type, .kernels_for = one_.batch, .threads = one_.threads, .compile_seconds = kCompileSeconds};
     program::LayoutsOfValues there;
-    program::Request request = program::request_for(model_, {0, {}}, one_.batch, options, there);
+    const auto layer = static_cast<Index>(model.nodes.size() - 1);
+    program::Request request = program::request_for(model, {layer, {}}, one_.batch, options, there);
     for (program::Input& input : request.inputs) input.layouts = {{program::Order::rows, type}};
     return request;
   }
@@ -189,6 +212,7 @@ class Bench {
   const RunLimits& limits_;
   program::Threads threads_;
   Model model_;
+  Model whole_model_;
   std::shared_ptr<program::Target> target_;
 };
 
@@ -210,7 +234,8 @@ nlohmann::ordered_json timed_json(const TimedKernel& timed, Index batch) {
 
 const std::vector<ConvRival>& conv_rivals(Device device) {
   static const std::vector<ConvRival> on_cpu{{"fp32", "onednn", "oneDNN", Precision::fp32},
-                                             {"bf16", "onednn", "oneDNN", Precision::bf16}};
+                                             {"bf16", "onednn", "oneDNN", Precision::bf16},
+                                             {.key = "int8", .family = "onednn", .library = "oneDNN", .whole = true}};
   static const std::vector<ConvRival> on_gpu{{"direct", "conv_direct", "conv_direct", Precision::fp32, true},
                                              {"direct16", "conv_direct", "conv_direct", Precision::fp16, true},
                                              {"lowered", "conv_lowered", "cuSPARSE", Precision::fp32},
@@ -221,10 +246,12 @@ const std::vector<ConvRival>& conv_rivals(Device device) {
   return device == Device::cpu ? on_cpu : on_gpu;
 }
 
+bool saturates(const ConvRival& rival) { return rival.whole && !lanes::runs_avx512vnni(); }
+
 std::vector<std::string> absent_rivals(Device device) {
   std::vector<std::string> all;
   for (const ConvRival& rival : conv_rivals(device)) {
-    const std::string why_not = kernels_of(rival).why_not;
+    const std::string why_not = kernels_of(rival.family, rival.precision).why_not;
     if (!why_not.empty() && std::find(all.begin(), all.end(), why_not) == all.end()) all.push_back(why_not);
   }
   return all;
@@ -269,7 +296,7 @@ nlohmann::ordered_json conv_json(const ConvCase& one, const ConvTiming& timing) 
   for (const Device device : {Device::cpu, Device::cuda})
     for (const ConvRival& rival : conv_rivals(device)) line["with"][rival.key] = nullptr;
   for (const ConvPeer& peer : timing.with) {
-    nlohmann::ordered_json with{{"library", peer.rival->library}, {"precision", to_string(peer.rival->precision)}};
+    nlohmann::ordered_json with{{"library", peer.rival->library}, {"precision", peer.rival->number()}};
     with.update(timed_json(peer.timed, one.batch));
     with["ratio"] = {{"min", peer.ratio.min}, {"median", peer.ratio.median}, {"max", peer.ratio.max}};
     line["with"][peer.rival->key] = std::move(with);

@@ -27,11 +27,16 @@ struct ConvRival {
   std::string family;  ///< of src/engines/kernels.def
   std::string library;
   Precision precision = Precision::fp32;
-  bool ours = false;  ///< has lines of its own as well, without this rival
+  bool ours = false;   ///< has lines of its own as well, without this rival
+  bool whole = false;  ///< in int8: bytes times weights of 8 bits, to results of fp32
+
+  std::string_view number() const { return whole ? "int8" : to_string(precision); }
 };
 /// On the CPU oneDNN, on a GPU our conv_direct, cuSPARSE on the unfolded input, and cuDNN; in each of their
 /// precisions.
 const std::vector<ConvRival>& conv_rivals(Device device);
+/// Whether the rival adds up pairs of products of bytes in 16 bits, which saturate: oneDNN in int8 without AVX512_VNNI.
+bool saturates(const ConvRival& rival);
 /// Why one is absent on this machine, in one line each.
 std::vector<std::string> absent_rivals(Device device);
 
@@ -55,16 +60,18 @@ struct ConvTiming {
   double multiply_adds = 0;  ///< with all weights
   double kept = 1;           ///< share of the weights that are not zero
   double bytes = 0;          ///< least traffic: images, results, and weights that are not zero, once
-  std::string variant;       ///< that offers the kernel
+  std::string variant;       ///< that offers the kernel; or a family that computes in int8
+  bool whole = false;        ///< ours is in int8
   TimedKernel ours{};
   double load = 0;               ///< see machine_load()
   std::vector<ConvPeer> with{};  ///< the rivals that there are
 };
 
 /// Times our kernels and their rivals on one convolution, each in its own layouts: no tensor changes its layout. On the
-/// CPU ours is the kernel that is predicted to be the fastest; on a GPU there is one for each family that has any.
-/// Weights are random, as of generate_model(). Convolutions have a bias, but on a GPU, where no algorithm of cuDNN
-/// could add it at no cost. DeviceError if memory is short, or if the device cannot be used.
+/// CPU ours is the kernel in fp32 that is predicted to be the fastest, and the one in int8; on a GPU there is one for
+/// each family that has any. In int8, images are bytes, weights those of the others rounded, and results fp32. Weights
+/// are random, as of generate_model(). Convolutions have a bias, but on a GPU, where no algorithm of cuDNN could add it
+/// at no cost. DeviceError if memory is short, or if the device cannot be used.
 std::vector<ConvTiming> time_conv(const ConvCase& one, const RunLimits& limits);
 
 /// A line of the table, after the one with its titles.

@@ -17,16 +17,20 @@ using program::ElementType;
 using program::Layout;
 
 /// An image's number, as a hash of its place (the finalizer of MurmurHash3).
-float image_number(Extent image, Extent channel, Extent row, Extent column) {
+float image_number(ElementType type, Extent image, Extent channel, Extent row, Extent column) {
   auto bits = static_cast<std::uint64_t>(((image * 8191 + channel) * 8191 + row) * 8191 + column);
   bits = (bits ^ bits >> 33U) * 0xff51afd7ed558ccdU;
   bits = (bits ^ bits >> 33U) * 0xc4ceb9fe1a85ec53U;
-  return (static_cast<float>((bits ^ bits >> 33U) % 129) - 64) / 64;
+  bits ^= bits >> 33U;
+  return type == ElementType::u8 ? static_cast<float>(bits % 256) * kByteScale
+                                 : (static_cast<float>(bits % 129) - 64) / 64;
 }
 
 void store(std::byte* to, ElementType type, std::size_t place, float number) {
   if (type == ElementType::fp32)
     reinterpret_cast<float*>(to)[place] = number;
+  else if (type == ElementType::u8)
+    to[place] = static_cast<std::byte>(number / kByteScale);
   else
     reinterpret_cast<std::uint16_t*>(to)[place] =
         (type == ElementType::bf16 ? bf16_of_float(number) : f16_of_float(number)).value();
@@ -62,16 +66,17 @@ struct Sum {
 };
 
 /// `dense`: of a kernel that multiplies zeros too.
-Sum output_sum(const Convolution& convolution, const ImageExtents& in, const Output& at, bool dense) {
+Sum output_sum(const Convolution& convolution, ElementType type, const ImageExtents& in, const Output& at, bool dense) {
   const CsrMatrix& weights = convolution.weights;
   const auto filter = static_cast<std::size_t>(at.filter);
   const Window& window = convolution.window;
   const Extent channels = in.channels / convolution.groups;
   const Extent first = at.filter / (weights.rows / convolution.groups) * channels;
+  const double largest = type == ElementType::u8 ? 255 * kByteScale : 1;
   Sum sum;
   const auto add = [&](double weight, double number) {
     sum.value += weight * number;
-    sum.magnitude += std::abs(weight * (dense ? 1 : number));
+    sum.magnitude += std::abs(weight * (dense ? largest : number));
   };
   if (!convolution.bias.empty()) add(convolution.bias[filter], 1);
   for (Offset i = weights.offsets[filter]; i < weights.offsets[filter + 1]; ++i) {
@@ -83,7 +88,7 @@ Sum output_sum(const Convolution& convolution, const ImageExtents& in, const Out
     const Extent row = place(at.row, 0, tap / window.kernel[1]);
     const Extent column = place(at.column, 1, tap % window.kernel[1]);
     const bool exists = row >= 0 && row < in.height && column >= 0 && column < in.width;
-    if (exists || dense) add(weights.entry_value(i), exists ? image_number(at.image, channel, row, column) : 0);
+    if (exists || dense) add(weights.entry_value(i), exists ? image_number(type, at.image, channel, row, column) : 0);
   }
   return sum;
 }
@@ -122,7 +127,7 @@ void fill_images(std::byte* to, const Layout& layout, const Shape& shape) {
         for (Extent column = 0; column < of.width; ++column)
           for (Extent image = group * kTogether; image < std::min((group + 1) * kTogether, of.images); ++image)
             store(to, layout.type, program::place_of(layout.order, shape, image, channel, row, column),
-                  image_number(image, channel, row, column));
+                  image_number(layout.type, image, channel, row, column));
 }
 
 double sampled_ratio(const Convolution& convolution, const program::Offer& offer, const Shape& input,
@@ -136,7 +141,7 @@ double sampled_ratio(const Convolution& convolution, const program::Offer& offer
   const double in_fp16 = offer.terms_in_fp16 * rounding_of(Precision::fp16).relative;
   double largest = 0;
   for (const Output& at : sampled(image_extents(shape))) {
-    const Sum sum = output_sum(convolution, in, at, dense);
+    const Sum sum = output_sum(convolution, offer.inputs.front().type, in, at, dense);
     const auto filter = static_cast<std::size_t>(at.filter);
     const Offset terms = dense ? weights.cols : weights.offsets[filter + 1] - weights.offsets[filter];
     const double roundings = 2 * (static_cast<double>(terms) + 3) * 0x1p-24;

@@ -8,8 +8,10 @@
 
 namespace spdnn::bench {
 
+inline constexpr float kByteScale = 1.F / 128;
+
 /// Writes the images that convolutions are timed on: every number is a multiple of 1/64 of a magnitude up to 1, which
-/// all types have exactly. Images that fill up a block are zeros.
+/// all types have exactly; of bytes, every number, which counts kByteScale. Images that fill up a block are zeros.
 void fill_images(std::byte* to, const program::Layout& layout, const Shape& shape);
 
 /// The largest ratio of a deviation to its bound, over some outputs that are computed again in fp64, those of the
@@ -19,7 +21,7 @@ void fill_images(std::byte* to, const program::Layout& layout, const Shape& shap
 /// cuts off on tensor cores, so gamma(2 (n + 3)) (sum |w| |x| + |b|) in fp32 (see model/oracle/evaluate.hpp); u_w sum
 /// |w| |x| more for weights in a narrower type, whose unit roundoff is u_w (2^-10 of tf32, which may cut off), and
 /// twice that for results in one, before and after a bias is added; and gamma(t) of fp16's unit roundoff more for t
-/// terms that the kernel adds in fp16. Of a kernel that multiplies zeros too, n counts all weights, and |x| is 1, the
+/// terms that the kernel adds in fp16. Of a kernel that multiplies zeros too, n counts all weights, and |x| is the
 /// largest, since such a kernel may transform tiles of the image.
 double sampled_ratio(const Convolution& convolution, const program::Offer& offer, const Shape& input,
                      const Shape& shape, Precision precision, const std::byte* output);

@@ -59,8 +59,9 @@ std::string beyond_bounds(const bench::ConvCase& one, const bench::ConvTiming& t
       text += fmt::format("spdnn: {}: {} in {} deviates by {:.3g} times its bound\n", one.layer.name(), timed.kernel,
                           precision, timed.deviation);
   };
-  look(timing.ours, "fp32");
-  for (const bench::ConvPeer& peer : timing.with) look(peer.timed, to_string(peer.rival->precision));
+  look(timing.ours, timing.whole ? "int8" : "fp32");
+  for (const bench::ConvPeer& peer : timing.with)
+    if (!bench::saturates(*peer.rival)) look(peer.timed, peer.rival->number());
   return text;
 }
 
@@ -83,7 +84,8 @@ CommandForm bench_conv_form() {
       .name = "bench conv",
       .summary =
           "Times our kernels for convolutions on the layers of a table, with random weights, pruned to the given "
-          "sparsities, in turns with oneDNN's. On a GPU each of our kernel families is timed, including conv_uniform "
+          "sparsities, in fp32 and in int8, in turns with oneDNN's in fp32, bf16 and int8. On a GPU each of our kernel "
+          "families is timed, including conv_uniform "
           "(benchmark only), in turns with conv_direct in fp32 and fp16 (direct16), cuSPARSE's and cuDNN's kernels. "
           "First and depthwise layers stay dense. Some outputs of each are compared with sums in fp64.",
       .usage = "spdnn bench conv --table NAME [OPTIONS]",
@@ -110,6 +112,11 @@ int bench_conv(const Arguments& arguments) {
   const Device device = cases.front().device;
   if (const std::string why_not = why_unusable(device); !why_not.empty()) throw DeviceError(why_not);
   for (const std::string& why_not : bench::absent_rivals(device)) std::fprintf(stderr, "spdnn: %s\n", why_not.c_str());
+  for (const bench::ConvRival& rival : bench::conv_rivals(device))
+    if (bench::saturates(rival))
+      std::fprintf(stderr,
+                   "spdnn: %s in %s saturates sums of 16 bits without AVX512_VNNI, so that its results may be wrong\n",
+                   rival.library.c_str(), rival.number().data());
   print(bench::conv_titles(device));
   for (const bench::ConvCase& one : cases)
     for (const bench::ConvTiming& timing : bench::time_conv(one, limits)) {

@@ -14,6 +14,7 @@
 #include "engines/tuned_program.hpp"
 #include "engines/variant_lines.hpp"
 #include "model/graph/node_text.hpp"
+#include "model/graph/quantised.hpp"
 #include "program/calibration.hpp"
 #include "program/engine.hpp"
 #include "program/host_fallback.hpp"
@@ -52,6 +53,25 @@ Offered offered_by(bool skip_zeros, Precision precision) {
   return offered;
 }
 
+/// How many nodes of a model with rounded values are computed in whole numbers; empty for other models.
+std::string whole_text(const program::Program& program, const Model& model) {
+  if (quantised_values(model).empty()) return {};
+  std::size_t whole = 0;
+  std::vector<Index> others;
+  for (const program::Action& action : program.actions) {
+    if (action.kind != program::Action::Kind::step) continue;
+    if (action.kernel.starts_with("sparse_int8"))
+      ++whole;
+    else if (weights_or_null(model.nodes[action.node].operation) != nullptr)
+      others.push_back(action.node);
+  }
+  std::string text = fmt::format("computed in whole numbers: {} with weights", counted(whole, "node", "nodes"));
+  if (!others.empty())
+    text += fmt::format("; dequantised, in fp32: {}, the first of them {}", counted(others.size(), "node", "nodes"),
+                        node_text(model, others.front()));
+  return text;
+}
+
 Support support_of_policy(const char* name, const Model& model, const ModelEngineOptions& options, bool skip_zeros) {
   const Offered offered = offered_by(skip_zeros, options.precision);
   if (options.precision == Precision::bf16 && !offered.absent.empty())
@@ -67,6 +87,7 @@ Support support_of_policy(const char* name, const Model& model, const ModelEngin
   };
   if (!support.takes()) support.why_not = fmt::format("{}: {}", name, support.why_not);
   if (skip_zeros && program.zeros_skipped.empty()) support.preference = Preference::last_resort;
+  if (std::string text = whole_text(program, model); !text.empty()) support.remarks.push_back(std::move(text));
   if (!offered.absent.empty())
     support.remarks.push_back(fmt::format("{}: kernels without a library run, which are slower", offered.absent));
   if (skip_zeros && !lanes::runs_avx2())

@@ -20,7 +20,8 @@ enum class Order : std::uint8_t {
              ///< filled up with images whose numbers nobody reads
 };
 
-enum class ElementType : std::uint8_t { fp32, bf16, fp16 };
+/// u8: the whole numbers of a value that is a multiple of its scale each, which bench conv times; programs have fp32.
+enum class ElementType : std::uint8_t { fp32, bf16, fp16, u8 };
 enum class Place : std::uint8_t { host, device };
 
 /// How a tensor lies in memory; with its shape that is where each element is.

@@ -7,9 +7,14 @@ setup() {
 
 # bench OPTIONS...: one run of each side.
 bench() { "$SPDNN" bench conv --runs 1 --warm-up 0 --threads 1 "$@"; }
+# fp32_lines OPTIONS...: a table, and the lines of our kernels in fp32.
+fp32_lines() {
+  bench "$@" --json all.jsonl >table
+  jq -c 'select(.variant == "sparse")' all.jsonl >lines.jsonl
+}
 
 @test "a line for each layer, share of zeros and batch" {
-  bench --table skimcaffe --sparsity 0.5,0.9 --batch 1,2 --json lines.jsonl >table
+  fp32_lines --table skimcaffe --sparsity 0.5,0.9 --batch 1,2
   [ "$(jq -c '[.batch, .sparsity]' lines.jsonl | sort | uniq -c | tr -s ' ' | tr '\n' ';')" = " 4 [1,0.5]; 4 [1,0.9]; 4 [2,0.5]; 4 [2,0.9];" ]
   grep -q '^96x27x27 5x5 -> 256 in 2 groups  *50.0%  *1  *1  *sparse_conv' table
   jq -es 'all(.kept - (1 - .sparsity) | . > -0.01 and . < 0.01)' lines.jsonl
@@ -17,8 +22,18 @@ bench() { "$SPDNN" bench conv --runs 1 --warm-up 0 --threads 1 "$@"; }
   jq -es 'all(.batch / .seconds.p50 / .images_per_second | . > 0.999 and . < 1.001)' lines.jsonl
 }
 
+@test "int8 has lines of its own, exact ones, beside oneDNN in int8 and fp32" {
+  bench --table skimcaffe --sparsity 0.9 --json lines.jsonl >table 2>said
+  [ "$(jq -r 'select(.variant == "sparse_int8") | .kernel' lines.jsonl | sort | uniq -c | tr -s ' ')" = " 4 sparse_int8" ]
+  jq -es 'map(select(.variant == "sparse_int8")) | all(.deviation.largest_ratio <= 1)' lines.jsonl
+  "$SPDNN" variants --models | grep -q '^conv_dense ' || skip "built without oneDNN"
+  jq -es 'all(.with.int8.precision == "int8" and .with.fp32.precision == "fp32")' lines.jsonl
+  # Its results are right, or it is said that they may be wrong.
+  jq -es 'all(.with.int8.deviation.largest_ratio <= 1)' lines.jsonl || grep -q 'int8 saturates' said
+}
+
 @test "first and depthwise layers are timed once, with all weights" {
-  bench --table mobilenet --sparsity 0.8,0.9 --json lines.jsonl >table
+  fp32_lines --table mobilenet --sparsity 0.8,0.9
   [ "$(jq -s 'map(select(.sparsity == 0)) | length' lines.jsonl)" -eq 10 ]
   [ "$(jq -s 'map(select(.kernel == "depthwise")) | length' lines.jsonl)" -eq 9 ]
   jq -es 'map(select(.sparsity == 0)) | all(.kept == 1)' lines.jsonl
@@ -27,7 +42,7 @@ bench() { "$SPDNN" bench conv --runs 1 --warm-up 0 --threads 1 "$@"; }
 
 @test "a report has means, break-even shares and times, and marks where oneDNN is faster" {
   peer='{library: "oneDNN", precision: "fp32", kernel: "k", detail: "d", runs: 3, seconds: .seconds, images_per_second: .images_per_second}'
-  bench --table skimcaffe --sparsity 0.5,0.9 --json lines.jsonl >table
+  fp32_lines --table skimcaffe --sparsity 0.5,0.9
   # Twice and half as slow at 50 %, twice and eight times as fast at 90 %.
   jq -c "$peer as \$p | (if .sparsity == 0.5 then 2 elif (.layer | startswith(\"96\")) then 0.5 else 0.125 end) as \$ratio
     | .with = {bf16: null, fp32: (\$p + {ratio: {min: \$ratio, median: \$ratio, max: \$ratio}})}" lines.jsonl >with.jsonl
@@ -53,7 +68,7 @@ bench() { "$SPDNN" bench conv --runs 1 --warm-up 0 --threads 1 "$@"; }
 
 @test "a report shows the times of papers beside ours and those of all other kernels" {
   peer='{kernel: "k", detail: "d", runs: 3, images_per_second: .images_per_second, seconds: .seconds, ratio: {min: 2, median: 2, max: 2}}'
-  bench --table skimcaffe --sparsity 0.9 --json lines.jsonl >table
+  fp32_lines --table skimcaffe --sparsity 0.9
   jq -c "$peer as \$p | .published = {source: \"A paper\", device: \"a GPU\", seconds: {escoin_fp32: 0.0607, cudnn_fp32: 0.0191}}
     | .with = {direct: (\$p + {library: \"conv_direct\", precision: \"fp32\"}), tf32: (\$p + {library: \"cuDNN\", precision: \"tf32\"})}" \
     lines.jsonl | head -1 >with.jsonl

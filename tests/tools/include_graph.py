@@ -53,6 +53,7 @@ ROOMS = {
     "engines/cpu/sparse_linear": ["program"],
     "engines/cpu/depthwise": ["engines/cpu"],
     "engines/cpu/sparse_conv": ["engines/cpu"],
+    "engines/cpu/sparse_int8": ["engines/cpu/sparse_conv"],
     "engines/cuda/runtime": ["engines: common"],
     "engines/cuda/layers": ["engines/cuda/runtime"],
     "engines/cuda/retire": ["engines/cuda/layers"],

@@ -10,6 +10,7 @@
 #include <stdexcept>
 
 #include "core/types/narrow_floats.hpp"
+#include "core/types/row_values.hpp"
 
 namespace spdnn {
 
@@ -37,13 +38,6 @@ float float_at(DataType type, const Array<std::byte>& bytes, std::size_t k) {
   if (type == DataType::f16) return float_of_f16(number_at<std::uint16_t>(bytes, k));
   if (type == DataType::bf16) return float_of_bf16(number_at<std::uint16_t>(bytes, k));
   return number_at<float>(bytes, k);
-}
-
-/// The entry for a row of a list that has one for all rows, one for each, or none.
-template <class T>
-T of_row(const std::vector<T>& list, Index row, T otherwise) {
-  if (list.empty()) return otherwise;
-  return list.size() == 1 ? list.front() : list[row];
 }
 
 /// The product of two numbers of 24 bits is exact in fp64, so that the cast alone rounds.
@@ -79,9 +73,9 @@ std::size_t Values::code(std::size_t k) const {
 
 float Values::value(Index row, std::size_t k) const {
   const std::size_t at = code(k);
-  const float scale = of_row(scales, row, 1.0F);
+  const float scale = scale_of(*this, row);
   if (!is_whole(type)) return scaled(scale, float_at(type, bytes, at));
-  return scaled(scale, static_cast<float>(whole_at(type, bytes, at) - of_row(zero_points, row, 0)));
+  return scaled(scale, static_cast<float>(whole_at(type, bytes, at) - zero_point_of(*this, row)));
 }
 
 std::size_t Values::size_bytes() const {

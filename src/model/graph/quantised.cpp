@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "core/text/amounts.hpp"
-#include "model/graph/uses.hpp"
 
 namespace spdnn {
 
@@ -51,6 +50,7 @@ class Steps {
     const Activation* const clip = scale_after ? function(Activation::Kind::clip) : nullptr;
     if (clip == nullptr || clip->high - clip->low != 255 || !(clip->low == 0 || clip->low == -128)) return std::nullopt;
     found_.is_signed = clip->low < 0;
+    found_.scale = *scale_after;
     const auto zero_before = combined_with(Elementwise::Kind::add);
     if (function(Activation::Kind::round) == nullptr) return std::nullopt;
     const auto scale_before = combined_with(Elementwise::Kind::divide);
@@ -96,6 +96,10 @@ class Steps {
 
 }  // namespace
 
+std::optional<QuantisedValue> quantised_value(const Model& model, const ValueUses& uses, ValueId value) {
+  return uses.maker[value] ? Steps(model, uses, *uses.maker[value]).all() : std::nullopt;
+}
+
 std::vector<QuantisedValue> quantised_values(const Model& model) {
   const ValueUses uses = uses_of(model);
   std::vector<QuantisedValue> values;
@@ -110,8 +114,8 @@ std::optional<std::string> note_on_quantised(const Model& model) {
   for (const Node& node : model.nodes) values += is_quantisation(node, made) ? 1 : 0;
   if (values == 0) return std::nullopt;
   return fmt::format(
-      "{} quantised; arithmetic between them is that of fp32, so programs that compute with integers may differ by "
-      "a step of the scale",
+      "{} quantised; sums may be rounded otherwise than in other programs, whose values may differ by a step of the "
+      "scale",
       values == 1 ? "1 value is" : counted(values, "value", "values") + " are");
 }
 

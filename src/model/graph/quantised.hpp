@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "model/graph/uses.hpp"
 #include "spdnn/model.hpp"
 
 namespace spdnn {
@@ -20,6 +21,7 @@ struct QuantisedValue {
   std::vector<ValueId> zeros;      ///< the constants of its zero point: none, or that of the sum and of the difference
   bool is_signed = false;          ///< -128 to 127; otherwise 0 to 255
   int zero = 0;
+  float scale = 1;
 
   std::size_t first() const { return nodes.front(); }
   std::size_t last() const { return nodes.back(); }
@@ -28,5 +30,7 @@ struct QuantisedValue {
 };
 /// All of them in the order of their last nodes.
 std::vector<QuantisedValue> quantised_values(const Model& model);
+/// The one whose result is `value`, if it is one of them. `uses` is that of the model.
+std::optional<QuantisedValue> quantised_value(const Model& model, const ValueUses& uses, ValueId value);
 
 }  // namespace spdnn

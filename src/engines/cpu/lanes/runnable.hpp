@@ -13,6 +13,13 @@ inline bool runs_avx512() {
   return false;
 #endif
 }
+inline bool runs_avx512vnni() {
+#if defined(__x86_64__)
+  return runs_avx512() && __builtin_cpu_supports("avx512vnni") != 0;
+#else
+  return false;
+#endif
+}
 inline bool runs_avx2() {
 #if defined(__x86_64__)
   return __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0;

@@ -14,7 +14,14 @@ using program::Layout;
 using program::Order;
 
 dnnl::memory::data_type type_of(ElementType type) {
-  return type == ElementType::bf16 ? dnnl::memory::data_type::bf16 : dnnl::memory::data_type::f32;
+  switch (type) {
+    case ElementType::bf16:
+      return dnnl::memory::data_type::bf16;
+    case ElementType::u8:
+      return dnnl::memory::data_type::u8;
+    default:
+      return dnnl::memory::data_type::f32;
+  }
 }
 
 Dims dims_of(const Shape& shape) {
@@ -65,7 +72,7 @@ Desc desc_of(const Shape& shape, const Layout& layout) {
 }
 
 std::optional<Layout> layout_of(const Shape& shape, const Desc& desc) {
-  for (const ElementType type : {ElementType::fp32, ElementType::bf16})
+  for (const ElementType type : {ElementType::fp32, ElementType::bf16, ElementType::u8})
     for (const Order order : {Order::rows, Order::nhwc, Order::nchw16c, Order::nchw8c})
       if (program::fits(order, shape) && desc == desc_of(shape, {order, type})) return Layout{order, type};
   return std::nullopt;

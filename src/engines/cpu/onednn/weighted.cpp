@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "engines/cpu/onednn/primitive.hpp"
+#include "model/graph/quantised.hpp"
+#include "model/graph/whole_weights.hpp"
 #include "program/predict.hpp"
 
 namespace spdnn::onednn {
@@ -15,6 +17,9 @@ using program::Offer;
 using program::Request;
 
 enum Part { kWeights, kBias };
+
+/// oneDNN's mask of numbers that differ along axis 1 of a result.
+constexpr int kByFilter = 1 << 1;
 
 Desc bias_desc(const std::vector<float>& bias) {
   return bias.empty() ? Desc() : plain_desc({static_cast<dnnl::memory::dim>(bias.size())});
@@ -81,6 +86,8 @@ struct Weighted {
   std::function<Implementation(const dnnl::primitive_attr&)> implementation_for;
   /// The layouts of its forms of images, or of rows; empty if they have none.
   std::function<std::optional<Layout>(const Shape&, const Desc&)> layout_of;
+  std::function<std::vector<float>()> dense_weights;
+  std::vector<float> scales{};  ///< of sums of whole numbers, by row
 };
 
 // Measured on one core of a Zen 3, on convolutions of 16 to 2048 channels.
@@ -105,6 +112,7 @@ double seconds_of_weights(const Convolution& convolution) {
 
 std::vector<Offer> offers_of(const Request& request, const Weighted& weighted) {
   dnnl::primitive_attr attributes = with_user_scratchpad();
+  if (!weighted.scales.empty()) attributes.set_output_scales(kByFilter, weighted.scales);
   Implementation chosen = weighted.implementation_for(attributes);
   const std::vector<PostOperation> operations = post_operations(request);
   bool fused = false;
@@ -139,16 +147,42 @@ std::vector<Offer> offers_of(const Request& request, const Weighted& weighted) {
   offer.output = *to;
   offer.fused = fused;
   const CsrMatrix& weights = weighted.weights;
-  offer.constants.push_back(constant_of(kWeights, weighted.plain_weights, chosen.weights,
-                                        [&weights] { return dense_rows(weights, 0, weights.rows); }));
+  offer.constants.push_back(constant_of(kWeights, weighted.plain_weights, chosen.weights, weighted.dense_weights));
   if (!weighted.bias.empty())
     offer.constants.push_back(constant_of(kBias, bias_desc(weighted.bias), bias_desc(weighted.bias),
-                                          [&bias = weighted.bias] { return bias; }));
+                                          [&bias = weighted.bias, scales = weighted.scales] {
+                                            std::vector<float> made = bias;
+                                            for (std::size_t i = 0; i < scales.size(); ++i) made[i] /= scales[i];
+                                            return made;
+                                          }));
   const double outputs = static_cast<double>(elements(result).value());
   const double efficiency = chosen.plain_loops() ? 0.01 : weighted.efficiency;
   offer.seconds =
       program::arithmetic_seconds(outputs * weights.cols, efficiency, request.threads) + weighted.seconds_of_weights;
   return program::only(std::move(offer));
+}
+
+std::function<std::vector<float>()> dense_function(const CsrMatrix& weights) {
+  return [&weights] { return dense_rows(weights, 0, weights.rows); };
+}
+
+/// What a convolution of bytes has: weights as whole numbers, and the scales of its sums; empty if it has none.
+std::optional<WholeWeights> in_whole_numbers(const Request& request, const CsrMatrix& weights) {
+  const auto input = quantised_value(request.model, uses_of(request.model), request.inputs[0].value);
+  if (!input || input->is_signed || input->zero != 0) return std::nullopt;
+  std::optional<WholeWeights> found = whole_weights(weights);
+  if (!found || !found->in_bytes) return std::nullopt;
+  for (float& scale : found->scales) scale *= input->scale;
+  return found;
+}
+
+/// Dense rows of the numbers, as fp32.
+std::vector<float> dense_numbers(const CsrMatrix& weights, const std::vector<std::int32_t>& numbers) {
+  std::vector<float> dense(std::size_t{weights.rows} * weights.cols);
+  for (Index row = 0; row < weights.rows; ++row)
+    for (Offset k = weights.offsets[row]; k < weights.offsets[row + 1]; ++k)
+      dense[std::size_t{row} * weights.cols + weights.indices[k]] = static_cast<float>(numbers[k]);
+  return dense;
 }
 
 }  // namespace
@@ -162,16 +196,26 @@ std::vector<Offer> convolution(const Request& request, const Convolution& convol
   const bool depthwise = groups > 1 && source[1] == groups;
   Dims weights{Extent{convolution.weights.rows()} / groups, source[1] / groups, window.kernel[0], window.kernel[1]};
   if (groups > 1) weights.insert(weights.begin(), groups);
+  const bool whole = request.type == program::ElementType::u8;
+  const std::optional<WholeWeights> numbers =
+      whole ? in_whole_numbers(request, convolution.weights) : std::optional(WholeWeights());
+  if (!numbers) return {{.why_not = "images or weights are no bytes"}};
   // Direct sums only: Winograd's transforms are faster and round more than the bound of a sum allows.
   const dnnl::convolution_forward::desc desc(
       prop_kind::forward_inference, dnnl::algorithm::convolution_direct, any_desc(source, type),
-      any_desc(weights, type), bias_desc(convolution.bias), any_desc(destination, type), dims_of(window.stride),
+      any_desc(weights, whole ? dnnl::memory::data_type::s8 : type), bias_desc(convolution.bias),
+      any_desc(destination, whole ? dnnl::memory::data_type::f32 : type), dims_of(window.stride),
       dims_of(window.dilation, 1), dims_of(window.pad_begin), dims_of(window.pad_end));
   const auto implementation_for = [&](const dnnl::primitive_attr& attributes) {
     return implementation_of<dnnl::convolution_forward>({desc, attributes, cpu()});
   };
   return offers_of(request, {convolution.weights, convolution.bias, efficiency_of(convolution, depthwise),
-                             seconds_of_weights(convolution), plain_desc(weights), implementation_for, layout_of});
+                             seconds_of_weights(convolution), plain_desc(weights), implementation_for, layout_of,
+                             whole ? std::function([&given = convolution.weights.csr(), of = numbers->numbers] {
+                               return dense_numbers(given, of);
+                             })
+                                   : dense_function(convolution.weights),
+                             numbers->scales});
 }
 
 std::vector<Offer> linear(const Request& request, const Linear& linear) {
@@ -188,7 +232,7 @@ std::vector<Offer> linear(const Request& request, const Linear& linear) {
     return std::optional(Layout{program::Order::rows, request.type});
   };
   return offers_of(request, {linear.weights, linear.bias, program::kDenseEfficiency, 0, plain_desc(weights),
-                             implementation_for, as_rows});
+                             implementation_for, as_rows, dense_function(linear.weights)});
 }
 
 }  // namespace spdnn::onednn

@@ -5,6 +5,11 @@
 
 namespace spdnn::sparse_conv {
 
+/// Whether so few weights are not zero that leaving the others out may be faster.
+bool is_sparse(const CsrMatrix& weights);
+
+double predicted_seconds(const Tiling& tiling);
+
 /// Numbers of working memory, for that many threads.
 std::size_t scratch_size(const Tiling& tiling, int threads);
 

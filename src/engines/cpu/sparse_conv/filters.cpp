@@ -33,9 +33,8 @@ struct Places {
 
 class Packer {
  public:
-  Packer(const Tiling& tiling, const CsrMatrix& weights, const std::vector<float>& bias, std::byte* to)
-      : tiling_(tiling), weights_(weights), bias_(bias) {
-    const Places places(tiling, weights.entries());
+  Packer(const Tiling& tiling, const WeightRows& weights, std::byte* to) : tiling_(tiling), weights_(weights) {
+    const Places places(tiling, weights.offsets.back());
     parts_ = reinterpret_cast<Part*>(to);
     blocks_ = reinterpret_cast<Block*>(to + places.blocks);
     rows_ = reinterpret_cast<Row*>(to + places.rows);
@@ -85,8 +84,11 @@ class Packer {
     Row* row = begin;
     for (Extent filter = first; filter < end; ++filter) {
       const auto [from, to] = entries_in(before + filter, block);
-      *row++ = {narrow<std::int32_t>(filter - first), narrow<std::int32_t>(to - from),
-                bias_.empty() ? 0.F : bias_[static_cast<std::size_t>(before + filter)]};
+      const auto of_filter = [&](std::span<const float> numbers) {
+        return numbers.empty() ? 0.F : numbers[static_cast<std::size_t>(before + filter)];
+      };
+      *row++ = {narrow<std::int32_t>(filter - first), narrow<std::int32_t>(to - from), of_filter(weights_.bias),
+                of_filter(weights_.scales)};
     }
     std::stable_sort(begin, row, [](const Row& a, const Row& b) { return a.entries > b.entries; });
     const bool outer = block == 0 || block + 1 == tiling_.blocks();
@@ -105,14 +107,12 @@ class Packer {
       const Extent channel = weights_.indices[k] / taps - block * tiling_.channels;
       const Extent tap = weights_.indices[k] % taps;
       const Extent place = channel * tiling_.channel_size() + tiling_.place(tap / kernel_columns, tap % kernel_columns);
-      entries_[entry_count_++] = {weights_.entry_value(k),
-                                  narrow<std::int32_t>(place * static_cast<Extent>(sizeof(float)))};
+      entries_[entry_count_++] = {weights_.weight(k), narrow<std::int32_t>(place * static_cast<Extent>(sizeof(float)))};
     }
   }
 
   const Tiling& tiling_;
-  const CsrMatrix& weights_;
-  const std::vector<float>& bias_;
+  const WeightRows& weights_;
   Part* parts_;
   Block* blocks_;
   Row* rows_;
@@ -134,8 +134,13 @@ Filters::Filters(const Tiling& tiling, const std::byte* data)
 
 std::size_t Filters::bytes(const Tiling& tiling, Offset entries) { return Places(tiling, entries).end; }
 
+void Filters::pack(const Tiling& tiling, const WeightRows& weights, std::byte* to) {
+  Packer(tiling, weights, to).pack();
+}
+
 void Filters::pack(const Tiling& tiling, const CsrMatrix& weights, const std::vector<float>& bias, std::byte* to) {
-  Packer(tiling, weights, bias, to).pack();
+  const auto weight = [&](Offset k) { return Weight{.number = weights.entry_value(k)}; };
+  pack(tiling, {weights.offsets, weights.indices, weight, bias}, to);
 }
 
 }  // namespace spdnn::sparse_conv

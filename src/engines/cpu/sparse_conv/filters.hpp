@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
+#include <span>
 #include <vector>
 
 #include "engines/cpu/sparse_conv/tiling.hpp"
@@ -22,6 +24,15 @@ struct Block {
   std::int32_t rows;   ///< with entries; of the first and the last block all
 };
 
+/// A convolution's weights as a CSR matrix whose rows are filters. Columns ascend in each: channel x taps + tap.
+struct WeightRows {
+  std::span<const Offset> offsets;
+  std::span<const Index> indices;
+  std::function<Weight(Offset)> weight;
+  std::span<const float> bias{};    ///< one for each filter, or empty: 0
+  std::span<const float> scales{};  ///< likewise, of sums of whole numbers
+};
+
 /// The weights of a convolution in the order in which a tiling reads them: one piece of memory
 ///
 ///   parts: groups x parts | blocks: groups x parts x blocks | rows | entries
@@ -31,7 +42,8 @@ class Filters {
 
   /// Bytes of that piece.
   static std::size_t bytes(const Tiling& tiling, Offset entries);
-  /// `bias` may be empty.
+  static void pack(const Tiling& tiling, const WeightRows& weights, std::byte* to);
+  /// Of fp32. `bias` may be empty.
   static void pack(const Tiling& tiling, const CsrMatrix& weights, const std::vector<float>& bias, std::byte* to);
 
   const Part& part(Extent group, Extent part) const { return parts_[group * parts_of_group_ + part]; }

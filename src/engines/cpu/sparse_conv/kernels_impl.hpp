@@ -23,9 +23,25 @@ inline const float* one_register(const float* address) {
   return address;
 }
 
+/// What is added up: numbers of fp32.
+struct Fp32 {
+  using Sums = Lanes;
+  static Sums first(const Row& row) { return all(row.bias); }
+  static Sums zero() { return all(0.F); }
+  static Sums load(const float* from) { return lanes::load(from); }
+  static Sums weight(const Entry& entry) { return all(entry.weight.number); }
+  static Sums add_product(Sums weight, const float* factors, Sums sum) {
+    return multiply_add(weight, load(factors), sum);
+  }
+  static Lanes result(Lanes sum, const Row& /*row*/) { return sum; }
+  /// Whether sums are no results before the last block of channels has been added.
+  static constexpr bool kBecomeResults = false;
+};
+
 /// Of a filter: kVectors sums, kept in kSets registers each so that no addition waits for the one before.
-template <std::int32_t kVectors, std::int32_t kSets>
+template <class Numbers, std::int32_t kVectors, std::int32_t kSets>
 void add_up_vectors(const AddUp task) {
+  using Sums = typename Numbers::Sums;
   const Entry* entry = task.entries;
   const Lanes low = all(task.low);
   const Lanes high = all(task.high);
@@ -37,20 +53,20 @@ void add_up_vectors(const AddUp task) {
 #pragma GCC unroll 28
       for (std::int64_t v = 0; v < kVectors; ++v)
         __builtin_prefetch(task.to + row[1].filter * task.to_stride + v * kLanes, 1);
-    Lanes sum[kSets][kVectors];
+    Sums sum[kSets][kVectors];
 #pragma GCC unroll 28
     for (std::int64_t v = 0; v < kVectors; ++v) {
-      sum[0][v] = task.first ? all(row->bias) : load(sums + v * kLanes);
-      for (std::int32_t set = 1; set < kSets; ++set) sum[set][v] = all(0);
+      sum[0][v] = task.first ? Numbers::first(*row) : Numbers::load(sums + v * kLanes);
+      for (std::int32_t set = 1; set < kSets; ++set) sum[set][v] = Numbers::zero();
     }
     const auto add_entry = [&](std::int32_t set) {
-      const Lanes weight = all(entry->weight);
+      const Sums weight = Numbers::weight(*entry);
       const float* const factors =
           one_register(reinterpret_cast<const float*>(reinterpret_cast<const std::byte*>(task.tile) + entry->offset));
       ++entry;
 #pragma GCC unroll 28
       for (std::int64_t v = 0; v < kVectors; ++v)
-        sum[set][v] = multiply_add(weight, load(factors + v * kLanes), sum[set][v]);
+        sum[set][v] = Numbers::add_product(weight, factors + v * kLanes, sum[set][v]);
     };
     const Entry* const end = entry + row->entries;
     if constexpr (kSets > 1)
@@ -64,20 +80,28 @@ void add_up_vectors(const AddUp task) {
 #pragma GCC unroll 8
       for (std::int32_t set = 1; set < kSets; ++set) sum[0][v] = add(sum[0][v], sum[set][v]);
     }
+    if (Numbers::kBecomeResults && !task.last) {
+#pragma GCC unroll 28
+      for (std::int64_t v = 0; v < kVectors; ++v) store(to + v * kLanes, sum[0][v]);
+      continue;
+    }
+    Lanes results[kVectors];
+#pragma GCC unroll 28
+    for (std::int64_t v = 0; v < kVectors; ++v) results[v] = Numbers::result(sum[0][v], *row);
     if (limited)
 #pragma GCC unroll 28
-      for (std::int64_t v = 0; v < kVectors; ++v) sum[0][v] = within(sum[0][v], low, high);
+      for (std::int64_t v = 0; v < kVectors; ++v) results[v] = within(results[v], low, high);
     constexpr std::int64_t kLast = kVectors - 1;
 #pragma GCC unroll 28
-    for (std::int64_t v = 0; v < kLast; ++v) store(to + v * kLanes, sum[0][v]);
-    store_first(to + kLast * kLanes, sum[0][kLast], task.pixels - kLast * kLanes);
+    for (std::int64_t v = 0; v < kLast; ++v) store(to + v * kLanes, results[v]);
+    store_first(to + kLast * kLanes, results[kLast], task.pixels - kLast * kLanes);
   }
 }
 
-template <std::int32_t kVectors = kMostVectors>
+template <class Numbers, std::int32_t kVectors = kMostVectors>
 void add_up(const AddUp& task) {
-  if (task.vectors == kVectors) return add_up_vectors<kVectors, (kInFlight + kVectors - 1) / kVectors>(task);
-  if constexpr (kVectors > 1) add_up<kVectors - 1>(task);
+  if (task.vectors == kVectors) return add_up_vectors<Numbers, kVectors, (kInFlight + kVectors - 1) / kVectors>(task);
+  if constexpr (kVectors > 1) add_up<Numbers, kVectors - 1>(task);
 }
 
 void zero(float* to, std::int64_t count) {
@@ -165,7 +189,7 @@ void leave(const Leave& task) {
 }
 
 constexpr Kernels kernels_named(const char* instruction_set) {
-  return {instruction_set, kLanes, kMostVectors, add_up<>, copy, leave};
+  return {instruction_set, kLanes, kMostVectors, add_up<Fp32>, copy, leave};
 }
 
 }  // namespace

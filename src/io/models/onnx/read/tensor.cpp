@@ -44,10 +44,10 @@ std::optional<NumberType> number_type(int type) {
   }
 }
 
-using Values = decltype(Constant::values);
+using NumbersOfConstant = decltype(Constant::values);
 
 /// Raw data, which are little-endian.
-Values values_of(NumberType type, std::span<const std::byte> raw) {
+NumbersOfConstant values_of(NumberType type, std::span<const std::byte> raw) {
   const std::size_t count = raw.size() / bytes_of(type);
   if (is_whole(type)) {
     const auto to = allocate<std::int64_t>(count);
@@ -68,7 +68,7 @@ Array<To> copy_of(const Field& field) {
 }
 
 /// The contents of a typed field: 16-bit numbers are stored as bits in int32_data.
-Values values_of(NumberType type, const TensorProto& tensor) {
+NumbersOfConstant values_of(NumberType type, const TensorProto& tensor) {
   switch (type) {
     case NumberType::f32:
       return copy_of<float>(tensor.float_data());

@@ -3,18 +3,12 @@
 #include <cmath>
 #include <cstdint>
 
+#include "core/types/row_values.hpp"
 #include "io/models/onnx/write/graph.hpp"
 
 namespace spdnn::onnx_writer {
 
 namespace {
-
-/// The entry for a row of a list that has one for all rows, one for each, or none.
-template <class T>
-T of_row(const std::vector<T>& list, Index row, T otherwise) {
-  if (list.empty()) return otherwise;
-  return list[list.size() == 1 ? 0 : row];
-}
 
 /// All numbers of the matrix, in bytes of i8 or u8. A value is the scale times the number less the zero point, rounded
 /// once, so that its quotient by the scale is within one part in 10^7 of a number of at most 9 bits.
@@ -24,8 +18,8 @@ std::vector<std::uint8_t> whole_numbers(const Weights& weights, bool by_columns)
   const std::size_t cols = weights.cols();
   std::vector<std::uint8_t> numbers(rows * cols);
   for (Index row = 0; row < rows; ++row) {
-    const float scale = of_row(values.scales, row, 1.0F);
-    const std::int32_t zero = of_row(values.zero_points, row, std::int32_t{0});
+    const float scale = scale_of(values, row);
+    const std::int32_t zero = zero_point_of(values, row);
     const std::vector<float> dense = dense_rows(weights.csr(), row, row + 1);
     for (std::size_t col = 0; col < cols; ++col)
       numbers[by_columns ? col * rows + row : row * cols + col] =
@@ -44,8 +38,8 @@ std::string GraphWriter::add_whole(const std::string& wanted, const Shape& shape
   std::vector<float> scales;
   std::vector<std::uint8_t> zeros;
   for (Index row = 0; row < (by_rows ? weights.rows() : 1); ++row) {
-    scales.push_back(of_row(values.scales, row, 1.0F));
-    zeros.push_back(static_cast<std::uint8_t>(of_row(values.zero_points, row, std::int32_t{0})));
+    scales.push_back(scale_of(values, row));
+    zeros.push_back(static_cast<std::uint8_t>(zero_point_of(values, row)));
   }
   const int type = values.type == DataType::i8 ? onnx::TensorProto::INT8 : onnx::TensorProto::UINT8;
   const auto add_bytes = [&](const std::string& name, const Shape& of, const std::vector<std::uint8_t>& bytes) {

@@ -1,0 +1,64 @@
+#include "engines/cpu/sparse_int8/whole.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "model/graph/quantised.hpp"
+
+namespace spdnn::sparse_int8 {
+
+namespace {
+
+/// Products of numbers of 9 bits with a sign whose sum is one of 32 bits.
+constexpr Offset kMostTerms = (std::uint64_t{1} << 31U) / (std::uint64_t{255} * 255) - 1;
+
+}  // namespace
+
+std::optional<WholeInput> whole_input(const program::Request& request) {
+  const auto found = quantised_value(request.model, uses_of(request.model), request.inputs[0].value);
+  if (!found) return std::nullopt;
+  return WholeInput{found->scale, !found->is_signed && found->zero == 0};
+}
+
+std::string why_not_exact(const CsrMatrix& weights) {
+  for (Index row = 0; row < weights.rows; ++row)
+    if (weights.offsets[row + 1] - weights.offsets[row] > kMostTerms)
+      return fmt::format("a sum of more than {} products may exceed 32 bits", kMostTerms);
+  return {};
+}
+
+sparse_conv::WeightRows WholeFilters::rows(const std::vector<float>& bias) const {
+  const auto weight = [this](Offset k) { return sparse_conv::Weight{.wholes = weights[k]}; };
+  return {offsets, indices, weight, bias, scales};
+}
+
+WholeFilters whole_filters(const CsrMatrix& weights, const WholeWeights& whole, Index channels, Index taps,
+                           std::int32_t together, const WholeInput& input) {
+  const auto count = static_cast<Index>(together);
+  const Index bits = 32 / count;
+  const std::uint32_t mask = (1U << bits) - 1;
+  WholeFilters filters;
+  std::vector<std::uint32_t> of_row((channels + count - 1) / count * taps);
+  std::vector<Index> used;
+  for (Index row = 0; row < weights.rows; ++row) {
+    for (Offset k = weights.offsets[row]; k < weights.offsets[row + 1]; ++k) {
+      const Index channel = weights.indices[k] / taps;
+      const Index column = channel / count * taps + weights.indices[k] % taps;
+      if (of_row[column] == 0) used.push_back(column);
+      of_row[column] |= (static_cast<std::uint32_t>(whole.numbers[k]) & mask) << channel % count * bits;
+    }
+    std::sort(used.begin(), used.end());
+    for (const Index column : used) {
+      filters.indices.push_back(column);
+      filters.weights.push_back(static_cast<std::int32_t>(std::exchange(of_row[column], 0)));
+    }
+    used.clear();
+    filters.offsets.push_back(filters.indices.size());
+    filters.scales.push_back(input.scale * whole.scales[row]);
+  }
+  return filters;
+}
+
+}  // namespace spdnn::sparse_int8

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engines/cpu/sparse_conv/filters.hpp"
+#include "engines/cpu/sparse_int8/kernels.hpp"
+#include "model/graph/whole_weights.hpp"
+#include "program/kernel.hpp"
+
+// What a step has in whole numbers, if its input was rounded to such (QuantisedValue) and its weights are multiples of
+// a scale (WholeWeights): y = s_x s_w(filter) sum p q + bias, where input and weights are s_x q and s_w p, each rounded
+// to fp32. The sum is exact, so the result deviates from the oracle's, which has the rounded factors, by at most four
+// roundings of each term: its own two, and those of s_x s_w and of the result.
+
+namespace spdnn::sparse_int8 {
+
+/// The input's numbers q.
+struct WholeInput {
+  float scale = 1;
+  bool in_bytes = false;  ///< 0 to 255; otherwise at most 9 bits with a sign
+};
+/// Empty if the step's input is not a rounded value.
+std::optional<WholeInput> whole_input(const program::Request& request);
+
+/// Why sums of such weights may exceed 32 bits; empty if they cannot.
+std::string why_not_exact(const CsrMatrix& weights);
+
+/// Weights p as filters of channels that lie together: rows of a CSR matrix whose columns are groups of them x taps.
+struct WholeFilters {
+  std::vector<Offset> offsets{0};
+  std::vector<Index> indices;
+  std::vector<std::int32_t> weights;
+  std::vector<float> scales;  ///< s_x s_w, of each filter
+
+  sparse_conv::WeightRows rows(const std::vector<float>& bias) const;
+};
+/// `channels`: those that a filter reads.
+WholeFilters whole_filters(const CsrMatrix& weights, const WholeWeights& whole, Index channels, Index taps,
+                           std::int32_t together, const WholeInput& input);
+
+}  // namespace spdnn::sparse_int8

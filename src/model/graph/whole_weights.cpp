@@ -1,0 +1,60 @@
+#include "model/graph/whole_weights.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <span>
+
+namespace spdnn {
+
+namespace {
+
+constexpr std::int32_t kMost = 255;
+
+/// The numbers of which a row's values are `scale` times as many; false if some are not.
+bool divide(std::span<const float> values, float scale, std::int32_t* numbers) {
+  return std::all_of(values.begin(), values.end(), [&](float value) {
+    const float number = std::nearbyint(value / scale);
+    *numbers++ = static_cast<std::int32_t>(std::clamp(number, -1.F * kMost, 1.F * kMost));
+    return std::abs(number) <= kMost && scale * number == value;
+  });
+}
+
+/// The scale of a row, whose numbers are written; 0 if it has none.
+float scale_of_row(std::span<const float> values, std::int32_t* numbers) {
+  float largest = 0;
+  for (const float value : values) largest = std::max(largest, std::abs(value));
+  if (values.empty()) return 1;
+  const auto scale_at = [&](std::int32_t most) -> float {
+    // The quotient may be one unit in the last place off the scale whose multiple was rounded to `largest`.
+    const float quotient = largest / static_cast<float>(most);
+    for (const float scale : {quotient, std::nextafter(quotient, 0.F), std::nextafter(quotient, largest)})
+      if (scale >= std::numeric_limits<float>::min() && divide(values, scale, numbers)) return scale;
+    return 0;
+  };
+  if (const float scale = scale_at(127); scale > 0) return scale;  // NOLINT: of int8
+  for (std::int32_t most = 1; most <= kMost; ++most)
+    if (const float scale = scale_at(most); scale > 0) return scale;
+  return 0;
+}
+
+}  // namespace
+
+std::optional<WholeWeights> whole_weights(const CsrMatrix& weights) {
+  WholeWeights found;
+  found.numbers.resize(weights.entries());
+  std::vector<float> values;
+  for (Index row = 0; row < weights.rows; ++row) {
+    values.clear();
+    for (Offset k = weights.offsets[row]; k < weights.offsets[row + 1]; ++k) values.push_back(weights.entry_value(k));
+    std::int32_t* const numbers = found.numbers.data() + weights.offsets[row];
+    const float scale = scale_of_row(values, numbers);
+    if (!(scale > 0)) return std::nullopt;
+    found.scales.push_back(scale);
+    found.in_bytes = found.in_bytes && std::all_of(numbers, numbers + values.size(),
+                                                   [](std::int32_t number) { return number >= -128 && number <= 127; });
+  }
+  return found;
+}
+
+}  // namespace spdnn

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "spdnn/csr_matrix.hpp"
+
+namespace spdnn {
+
+/// A matrix each of whose rows is a scale times whole numbers of at most 8 bits and a sign, rounded to fp32.
+struct WholeWeights {
+  std::vector<std::int32_t> numbers;  ///< of the entries
+  std::vector<float> scales;          ///< of the rows
+  bool in_bytes = true;               ///< all numbers are from -128 to 127
+};
+
+/// The whole numbers, found in the values themselves, so that it does not matter how the model had them: the scale is
+/// the largest value of a row divided by 127, or by another number up to 255. Empty if a row has other values.
+std::optional<WholeWeights> whole_weights(const CsrMatrix& weights);
+
+}  // namespace spdnn
