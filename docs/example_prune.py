@@ -1,8 +1,13 @@
 """Prunes vgg8, a network of six convolutions and two linear layers, on Fashion-MNIST with PyTorch, and writes it as ONNX
-and safetensors. The dense network is the teacher: no labels are used after it. An image takes about 20 ms of one core's
-time, so that 16000 take six minutes; that is too few to keep the accuracy at 95 % zeros (94.63 % became 82.32 %).
+and safetensors. The dense network is the teacher: no labels are used after it. Batch norms, which the dense network no
+longer has, are put back for the training, as they allow a rate five times as high, and folded again at the end.
 
-usage: example_prune.py FOLDER OUT [--start DENSE.safetensors] [--share 0.95] [--images 30000] [--seed 1] [--threads 2]
+An image takes about 30 ms of one core's time. At 95 % zeros, of three seeds each, 94.63 % became 94.44 to 94.54 % with
+300000 images, 94.05 to 94.31 with 120000, 93.72 to 93.95 with 60000 and 92.2 to 92.6 with 16000 (measured on a GPU).
+Without batch norms, 16000 gave 82.2 to 82.5 %.
+
+usage: example_prune.py FOLDER OUT [--start DENSE.safetensors] [--share 0.95] [--images 300000] [--seed 1] [--threads 2]
+                        [--device cpu|cuda]
 
 FOLDER has the four IDX files (.gz), as in Debian's dataset-fashion-mnist: /usr/share/datasets/fashion-mnist. OUT is a
 folder for dense.*, pruned.* and result.json. Without --start, the dense network is trained first."""
@@ -17,6 +22,7 @@ import pathlib
 import numpy as np
 import torch
 from torch.nn import functional
+from torch.nn.utils.fusion import fuse_conv_bn_eval
 
 import spdnn.prune
 
@@ -25,23 +31,25 @@ parser.add_argument("folder", type=pathlib.Path)
 parser.add_argument("out", type=pathlib.Path)
 parser.add_argument("--start", type=pathlib.Path, help="the tensors conv1.weight, conv1.bias, ... fc2.bias")
 parser.add_argument("--share", type=float, default=0.95, help="of zeros")
-parser.add_argument("--images", type=int, default=30000, help="that the pruned network is trained on")
+parser.add_argument("--images", type=int, default=300000, help="that the pruned network is trained on")
 parser.add_argument("--dense-images", type=int, default=120000, help="that the dense network is trained on")
 parser.add_argument("--test", type=int, default=10000, help="images that are tested")
-parser.add_argument("--rate", type=float, default=4e-4, help="of learning")
+parser.add_argument("--rate", type=float, default=2e-3, help="of learning")
 parser.add_argument("--seed", type=int, default=1)
 parser.add_argument("--threads", type=int, default=2)
+parser.add_argument("--device", default="cpu")
 options = parser.parse_args()
 torch.manual_seed(options.seed)
 torch.set_num_threads(options.threads)
-generator = torch.Generator().manual_seed(options.seed)
+device = torch.device(options.device)
+generator = torch.Generator(device).manual_seed(options.seed)
 BATCH, HEAT = 64, 4.0
 
 
 def numbers(name):
     data = gzip.open(options.folder / f"{name}.gz").read()
     shape = np.frombuffer(data, ">u4", data[3], 4)
-    return torch.from_numpy(np.frombuffer(data, np.uint8, offset=4 + 4 * data[3]).reshape(shape).copy())
+    return torch.from_numpy(np.frombuffer(data, np.uint8, offset=4 + 4 * data[3]).reshape(shape).copy()).to(device)
 
 
 def pixels(images):
@@ -57,19 +65,26 @@ train_images, train_labels = train_images[:-held_out], train_labels[:-held_out]
 
 # %% The network.
 class Vgg8(torch.nn.Module):
-    def __init__(self):
+    def __init__(self, norms=False):
         super().__init__()
         channels = [1, 64, 64, 128, 128, 256, 256]
         for layer in range(1, 7):
             setattr(self, f"conv{layer}", torch.nn.Conv2d(channels[layer - 1], channels[layer], 3, padding=1))
             torch.nn.init.kaiming_normal_(getattr(self, f"conv{layer}").weight)
+            setattr(self, f"norm{layer}", torch.nn.BatchNorm2d(channels[layer]) if norms else torch.nn.Identity())
         self.fc1, self.fc2 = torch.nn.Linear(2304, 256), torch.nn.Linear(256, 10)
+        self.to(device)
+
+    def sums(self, layer, x):
+        return getattr(self, f"conv{layer}")(x)
+
+    def rest(self, layer, x):
+        x = functional.relu(getattr(self, f"norm{layer}")(x))
+        return functional.max_pool2d(x, 2) if layer % 2 == 0 else x
 
     def forward(self, x):
         for layer in range(1, 7):
-            x = functional.relu(getattr(self, f"conv{layer}")(x))
-            if layer % 2 == 0:
-                x = functional.max_pool2d(x, 2)
+            x = self.rest(layer, self.sums(layer, x))
         return self.fc2(functional.relu(self.fc1(x.flatten(1))))
 
 
@@ -79,6 +94,30 @@ def tensors(path):
     fields = {name: field for name, field in json.loads(data[8:start]).items() if name != "__metadata__"}
     return {name: torch.frombuffer(bytearray(data[start + field["data_offsets"][0]:start + field["data_offsets"][1]]),
                                    dtype=torch.float32).view(field["shape"]) for name, field in fields.items()}
+
+
+@torch.no_grad()
+def with_norms(dense, images):
+    """The network with batch norms that change nothing on these images."""
+    module, x = Vgg8(norms=True), images
+    module.load_state_dict(dense.state_dict(), strict=False)
+    for layer in range(1, 7):
+        sums, norm = dense.sums(layer, x), getattr(module, f"norm{layer}")
+        norm.running_mean.copy_(sums.mean((0, 2, 3)))
+        norm.running_var.copy_(sums.var((0, 2, 3), unbiased=False))
+        norm.bias.copy_(norm.running_mean)
+        norm.weight.copy_((norm.running_var + norm.eps).sqrt())
+        x = dense.rest(layer, sums)
+    return module
+
+
+def folded(module):
+    """The same function without batch norms: a factor for each filter, so that zeros stay."""
+    plain = Vgg8()
+    plain.load_state_dict(module.state_dict(), strict=False)
+    for layer in range(1, 7):
+        setattr(plain, f"conv{layer}", fuse_conv_bn_eval(getattr(module, f"conv{layer}"), getattr(module, f"norm{layer}")))
+    return plain
 
 
 @torch.no_grad()
@@ -92,28 +131,35 @@ def accuracy(module):
 
 
 # %% Training: each batch is drawn anew, and half of its images are mirrored.
-def fit(module, steps, lesson, rate, masks=None):
-    """lesson(x, labels, module(x)): the loss. The rate rises for a tenth of the steps, then falls to zero."""
-    optimizer = torch.optim.Adam(module.parameters(), rate)
-    schedule = torch.optim.lr_scheduler.LambdaLR(
-        optimizer, lambda step: min(1, 10 * (step + 1) / steps) * (1 + math.cos(math.pi * step / steps)) / 2)
-    for _ in range(steps):
-        drawn = torch.randint(len(train_images), (BATCH,), generator=generator)
-        x = pixels(train_images[drawn])
-        x = torch.where(torch.rand(BATCH, 1, 1, 1, generator=generator) < 0.5, x.flip(3), x)
-        optimizer.zero_grad()
-        lesson(x, train_labels[drawn], module(x)).backward()
-        optimizer.step()
-        schedule.step()
-        if masks is not None:
-            masks.apply()
+class Training:
+    """lesson(x, labels, module(x)): the loss. The rate is constant up to half of all steps, after a short start, then falls
+    to zero."""
+
+    def __init__(self, module, images, rate, lesson):
+        self.module, self.steps, self.lesson = module, images // BATCH, lesson
+        self.optimizer = torch.optim.Adam(module.parameters(), rate)
+        self.schedule = torch.optim.lr_scheduler.LambdaLR(
+            self.optimizer, lambda step: min(1, 0.05 + 33 * step / self.steps, 2 - 2 * step / self.steps))
+
+    def run(self, part, masks=None):
+        self.module.train()
+        for _ in range(round(part * self.steps)):
+            drawn = torch.randint(len(train_images), (BATCH,), generator=generator, device=device)
+            x = pixels(train_images[drawn])
+            x = torch.where(torch.rand(BATCH, 1, 1, 1, generator=generator, device=device) < 0.5, x.flip(3), x)
+            self.optimizer.zero_grad()
+            self.lesson(x, train_labels[drawn], self.module(x)).backward()
+            self.optimizer.step()
+            self.schedule.step()
+            if masks is not None:
+                masks.apply()
 
 
 teacher = Vgg8()
 if options.start:
     teacher.load_state_dict(tensors(options.start))
 else:
-    fit(teacher, options.dense_images // BATCH, lambda x, labels, found: functional.cross_entropy(found, labels), 1e-3)
+    Training(teacher, options.dense_images, 1e-3, lambda x, labels, found: functional.cross_entropy(found, labels)).run(1)
 dense = accuracy(teacher)
 print(f"dense   {dense:6.2f} %", flush=True)
 
@@ -124,16 +170,21 @@ def distance(found, wanted):
                              reduction="batchmean") * HEAT ** 2
 
 
+def loss(module):
+    return distance(outputs(module, judged), wanted)  # in training, so that batch norms follow the masks
+
+
 def train(masks, part):
-    fit(masks.module, round(part * options.images / BATCH),
-        lambda x, labels, found: distance(found, outputs(teacher, x)), options.rate, masks)
-    print(f"{100 * masks.share:5.1f} % zeros, {distance(outputs(masks.module, judged), wanted):.4f} from the dense network", flush=True)
+    training.run(part, masks)
+    print(f"{100 * masks.share:5.1f} % zeros, {loss(masks.module):.4f} from the dense network", flush=True)
 
 
 wanted = outputs(teacher, judged)
-pruned = Vgg8()
-pruned.load_state_dict(teacher.state_dict())
-masks = spdnn.prune.prune(pruned, options.share, train, lambda module: distance(outputs(module, judged), wanted), rounds=3)
+student = with_norms(teacher, judged)
+training = Training(student, options.images, options.rate, lambda x, labels, found: distance(found, outputs(teacher, x)))
+masks = spdnn.prune.prune(student, options.share, train, loss)
+student.eval()
+pruned = folded(student)
 found = accuracy(pruned)
 print(f"pruned  {found:6.2f} %, {100 * masks.share:.2f} % zeros")
 
