@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "model/operations/requirements.hpp"
 #include "spdnn/csr_matrix.hpp"
 #include "spdnn/types.hpp"
 
@@ -37,9 +38,10 @@ double bytes_of_weights(const Model& model) {
 Parts parts_of(const Model& model, Index batch, int threads) {
   double all = 0;
   double largest = 0;
+  const auto is_of_all_images = [&](ValueId value) { return !rules::has_batch(model.values[value].shape); };
+  if (std::any_of(model.outputs.begin(), model.outputs.end(), is_of_all_images)) return {batch};
   for (const Node& node : model.nodes) {
-    const Shape& shape = model.values[node.output].shape;
-    if (shape.empty() || shape.front() != kBatchExtent) return {batch};
+    if (is_of_all_images(node.output)) return {batch};
     double bytes = bytes_of_image(model, node.output);
     for (const ValueId input : node.inputs) bytes += bytes_of_image(model, input);
     all += bytes;

@@ -418,6 +418,22 @@ TEST_P(ModelEngines, GiveTheSameForLargeImagesInABatchAndAlone) {
   for (const int threads : {1, 2}) expect_parts_to_be_as_alone(variant(), threads);
 }
 
+TEST_P(ModelEngines, GiveOutputsThatAreTheSameForAllImagesOnce) {
+  testing::Rng rng(46);
+  ModelBuilder builder;
+  const ValueId x = builder.input({kBatchExtent, 4, 512, 256});
+  const ValueId y = builder.add(testing::random_convolution(rng, 4, 8, testing::same_window(3, 3), 0.1), {x});
+  const ValueId pooled = builder.add(GlobalPool{}, {y});
+  const Tensor constant = testing::random_tensor(rng, {1, 10});
+  const Model model = builder.finish({pooled, builder.constant(constant)});
+  for (const int threads : {1, 2}) {
+    const auto engine = engine_for(variant(), model, {.batch = 5, .threads = threads});
+    const std::vector<Tensor> found = run(*engine, model, testing::random_tensor(rng, {5, 4, 512, 256}));
+    ASSERT_EQ(found[1].values.size(), 10U);
+    EXPECT_TRUE(std::equal(constant.values.begin(), constant.values.end(), found[1].values.begin()));
+  }
+}
+
 TEST_P(ModelEngines, EndWhenTheyAreCancelledAmongParts) {
   testing::Rng rng(45);
   ModelBuilder builder;
