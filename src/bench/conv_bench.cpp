@@ -48,6 +48,20 @@ Model model_of(const ConvCase& one) {
   return model;
 }
 
+/// The layer, and where its results have two rows and columns a ReLU and the maxima of 2 x 2 results.
+Model pooled_model_of(const ConvCase& one) {
+  Model model = model_of(one);
+  const Shape results = model.values[1].shape;
+  if (results[2] < 2 || results[3] < 2) return model;
+  Pool pool;
+  pool.window.kernel = pool.window.stride = {2, 2};
+  model.values.push_back({"relu", results, std::nullopt});
+  model.values.push_back({"maxima", output_shape(pool, {results}), std::nullopt});
+  model.nodes.push_back({"relu", Activation{}, {1}, 2});
+  model.nodes.push_back({"maxima", pool, {2}, 3});
+  return model;
+}
+
 /// The layer with images of bytes, multiples of 1/128, and weights of 8 bits. The layer is the last node.
 Model whole_model_of(const ConvCase& one) {
   Model model = model_of(one);
@@ -58,7 +72,16 @@ Model whole_model_of(const ConvCase& one) {
 
 constexpr double kCompileSeconds = 600;  ///< that generating code for a layer may take
 
-/// The offer of the kernels that is predicted to be the fastest; empty if there is none.
+/// The nodes of a model that are timed as one step.
+struct Work {
+  const Model& model;
+  Step step;
+  bool whole = false;  ///< in int8
+
+  bool exists() const { return step.last() < model.nodes.size(); }
+};
+
+/// The offer of the kernels for a whole step that is predicted to be the fastest; empty if there is none.
 struct Best {
   std::string kernel;
   program::Offer offer;
@@ -67,7 +90,8 @@ std::optional<Best> best_offer(const program::Kernels& kernels, const program::R
   std::optional<Best> best;
   for (const program::Kernel* const kernel : kernels)
     for (program::Offer& offer : kernel->offers(request))
-      if (offer.takes() && (!best || offer.seconds < best->offer.seconds))
+      if (offer.takes() && (offer.fused || request.step.fused.empty()) &&
+          (!best || offer.seconds < best->offer.seconds))
         best = Best{std::string(kernel->name()), std::move(offer)};
   return best;
 }
@@ -120,14 +144,19 @@ std::shared_ptr<program::Target> target_on(Device device) {
   throw DeviceError("no kernels for models are built for this device");
 }
 
+bool is_among(const std::optional<std::vector<std::string>>& names, const std::string& name) {
+  return !names || std::find(names->begin(), names->end(), name) != names->end();
+}
+
 /// Requests for one layer, and the trials on them.
 class Bench {
  public:
-  Bench(const ConvCase& one, const RunLimits& limits)
+  Bench(const ConvCase& one, const ConvSides& sides, const RunLimits& limits)
       : one_(one),
+        sides_(sides),
         limits_(limits),
         threads_(one.threads),
-        model_(model_of(one)),
+        model_(pooled_model_of(one)),
         whole_model_(one.device == Device::cpu ? whole_model_of(one) : Model()),
         target_(target_on(one.device)) {
     if (target_ != nullptr) target_->use();
@@ -135,63 +164,73 @@ class Bench {
 
   std::vector<ConvTiming> time() const {
     std::vector<ConvTiming> all;
-    for (const Ours& ours : ours_on(one_.device))
-      if (std::optional<Best> best = best_offer(ours.kernels, request_in(Precision::fp32, ours.whole)))
-        all.push_back(time(ours, *best));
+    for (const Ours& ours : ours_on(one_.device)) {
+      if (!is_among(sides_.kernels, ours.variant)) continue;
+      for (const Work& work : ours.whole ? std::vector{whole_} : std::vector{layer_, pooled_}) {
+        if (!work.exists()) continue;
+        const std::optional<Best> best = best_offer(ours.kernels, request_in(Precision::fp32, work));
+        if (!best) continue;
+        all.push_back(time(ours.variant, *best, work));
+        break;
+      }
+    }
     return all;
   }
 
  private:
-  ConvTiming time(const Ours& side, const Best& ours) const {
-    program::Trial trial = trial_of(Precision::fp32, side.whole, ours);
-    ConvTiming timing = work();
-    timing.variant = side.variant;
-    timing.whole = side.whole;
+  ConvTiming time(const std::string& variant, const Best& ours, const Work& work) const {
+    program::Trial trial = trial_of(Precision::fp32, ours, work);
+    ConvTiming timing = counted(work);
+    timing.variant = variant;
+    timing.whole = work.whole;
     timing.load = machine_load();
     for (const ConvRival& rival : conv_rivals(one_.device)) {
-      if (rival.family == side.variant && rival.precision == Precision::fp32) continue;
-      const program::Request request = request_in(rival.precision, rival.whole);
-      const std::optional<Best> best = best_offer(kernels_of(rival.family, rival.precision).kernels, request);
+      if (!is_among(sides_.with, rival.key)) continue;
+      if (rival.family == variant && rival.precision == Precision::fp32) continue;
+      const Work& same = rival.whole ? whole_ : layer_;
+      const std::optional<Best> best =
+          best_offer(kernels_of(rival.family, rival.precision).kernels, request_in(rival.precision, same));
       if (!best) continue;
-      program::Trial other = trial_of(rival.precision, rival.whole, *best);
+      program::Trial other = trial_of(rival.precision, *best, same);
       InTurns found = time_in_turns({trial_side(trial), trial_side(other)}, limits_);
-      if (timing.with.empty()) timing.ours = timed(ours, trial, std::move(found.sides[0]), Precision::fp32, side.whole);
+      if (timing.with.empty()) timing.ours = timed(ours, trial, std::move(found.sides[0]), Precision::fp32, work);
       timing.with.push_back(
-          {&rival, timed(*best, other, std::move(found.sides[1]), rival.precision, rival.whole), found.ratio.value()});
+          {&rival, timed(*best, other, std::move(found.sides[1]), rival.precision, same), found.ratio.value()});
     }
     if (timing.with.empty())
-      timing.ours =
-          timed(ours, trial, time_in_turns({trial_side(trial)}, limits_).sides[0], Precision::fp32, side.whole);
+      timing.ours = timed(ours, trial, time_in_turns({trial_side(trial)}, limits_).sides[0], Precision::fp32, work);
     return timing;
   }
 
-  program::Trial trial_of(Precision precision, bool whole, const Best& best) const {
-    return {request_in(precision, whole), best.offer, fill_images, target_.get()};
+  program::Trial trial_of(Precision precision, const Best& best, const Work& work) const {
+    const auto fill = [zeros = one_.input_sparsity](std::byte* to, const program::Layout& layout, const Shape& shape) {
+      fill_images(to, layout, shape, zeros);
+    };
+    return {request_in(precision, work), best.offer, fill, target_.get()};
   }
 
-  TimedKernel timed(const Best& best, program::Trial& trial, TimedRuns times, Precision precision, bool whole) const {
-    const program::Request request = request_in(precision, whole);
+  TimedKernel timed(const Best& best, program::Trial& trial, TimedRuns times, Precision precision,
+                    const Work& work) const {
+    const program::Request request = request_in(precision, work);
     const program::Offer& offer = best.offer;
     const std::string detail = offer.detail + (trial.remark().empty() ? "" : "; " + trial.remark());
+    const ConvProblem problem{std::get<Convolution>(request.node().operation), request.inputs[0].shape,
+                              one_.input_sparsity, !work.step.fused.empty()};
     return {best.kernel, detail, offer.seconds,
-            sampled_ratio(std::get<Convolution>(request.node().operation), offer, request.inputs[0].shape,
-                          request.output_shape(), precision, trial.output().data()),
-            std::move(times)};
+            sampled_ratio(problem, offer, request.output_shape(), precision, trial.output().data()), std::move(times)};
   }
 
-  program::Request request_in(Precision precision, bool whole) const {
-    const program::ElementType type = element_type(precision, whole);
-    const Model& model = whole ? whole_model_ : model_;
+  program::Request request_in(Precision precision, const Work& work) const {
+    const program::ElementType type = element_type(precision, work.whole);
     const program::CompileOptions options{
         .type = type, .kernels_for = one_.batch, .threads = one_.threads, .compile_seconds = kCompileSeconds};
     program::LayoutsOfValues there;
-    const auto layer = static_cast<Index>(model.nodes.size() - 1);
-    program::Request request = program::request_for(model, {layer, {}}, one_.batch, options, there);
+    program::Request request = program::request_for(work.model, work.step, one_.batch, options, there);
     for (program::Input& input : request.inputs) input.layouts = {{program::Order::rows, type}};
     return request;
   }
 
-  ConvTiming work() const {
+  ConvTiming counted(const Work& work) const {
     const auto& convolution = std::get<Convolution>(model_.nodes.front().operation);
     const auto number = [&](ValueId value) {
       return static_cast<double>(*elements(with_batch(model_.values[value].shape, one_.batch)));
@@ -200,19 +239,24 @@ class Bench {
     const double results = number(model_.outputs.front());
     const auto entries = static_cast<double>(weights.entries());
     const double all = static_cast<double>(weights.rows) * weights.cols;
+    const double written = work.step.fused.empty() ? results : number(model_.nodes[work.step.last()].output);
     constexpr double kEntryBytes = 8;  // with its place
     ConvTiming timing;
     timing.multiply_adds = results * weights.cols;
     timing.kept = entries / all;
-    timing.bytes = sizeof(float) * (number(model_.inputs.front()) + results) + std::min(kEntryBytes * entries, 4 * all);
+    timing.bytes = sizeof(float) * (number(model_.inputs.front()) + written) + std::min(kEntryBytes * entries, 4 * all);
     return timing;
   }
 
   const ConvCase& one_;
+  const ConvSides& sides_;
   const RunLimits& limits_;
   program::Threads threads_;
   Model model_;
   Model whole_model_;
+  Work layer_{model_, {0, {}}};
+  Work pooled_{model_, {0, {1, 2}}};
+  Work whole_{whole_model_, {static_cast<Index>(whole_model_.nodes.size()) - 1, {}}, true};
   std::shared_ptr<program::Target> target_;
 };
 
@@ -257,19 +301,27 @@ std::vector<std::string> absent_rivals(Device device) {
   return all;
 }
 
-std::vector<ConvTiming> time_conv(const ConvCase& one, const RunLimits& limits) { return Bench(one, limits).time(); }
+std::vector<std::string> conv_variants(Device device) {
+  std::vector<std::string> names;
+  for (const Ours& ours : ours_on(device)) names.push_back(ours.variant);
+  return names;
+}
+
+std::vector<ConvTiming> time_conv(const ConvCase& one, const ConvSides& sides, const RunLimits& limits) {
+  return Bench(one, sides, limits).time();
+}
 
 std::string conv_titles(Device device) {
-  std::string titles = fmt::format("{:<34} {:>6} {:>6} {:>7} {:<14} {:>10} {:>8}", "layer", "zeros", "batch", "threads",
-                                   "kernel", "p50 ms", "GFMA/s");
+  std::string titles = fmt::format("{:<34} {:>6} {:>6} {:>6} {:>7} {:<14} {:>10} {:>8}", "layer", "zeros", "input",
+                                   "batch", "threads", "kernel", "p50 ms", "GFMA/s");
   for (const ConvRival& rival : conv_rivals(device)) titles += fmt::format(" {:>10} {:>7}", rival.key + " ms", "times");
   return titles + fmt::format(" {:>6}\n", "load");
 }
 
 std::string conv_text(const ConvCase& one, const ConvTiming& timing) {
-  std::string text =
-      fmt::format("{:<34} {:>5.1f}% {:>6} {:>7} {:<14} {:>10.4f} {:>8.2f}", one.layer.name(), 100 * (1 - timing.kept),
-                  one.batch, one.threads, timing.ours.kernel, timing.ours.times.median() * 1e3, gflops(timing));
+  std::string text = fmt::format("{:<34} {:>5.1f}% {:>5.1f}% {:>6} {:>7} {:<14} {:>10.4f} {:>8.2f}", one.layer.name(),
+                                 100 * (1 - timing.kept), 100 * one.input_sparsity, one.batch, one.threads,
+                                 timing.ours.kernel, timing.ours.times.median() * 1e3, gflops(timing));
   for (const ConvRival& rival : conv_rivals(one.device)) {
     const auto with = std::find_if(timing.with.begin(), timing.with.end(),
                                    [&](const ConvPeer& peer) { return peer.rival == &rival; });
@@ -288,6 +340,7 @@ nlohmann::ordered_json conv_json(const ConvCase& one, const ConvTiming& timing) 
                               {"batch", one.batch},
                               {"sparsity", layer.pruned() ? one.sparsity : 0},
                               {"kept", timing.kept},
+                              {"input_sparsity", one.input_sparsity},
                               {"multiply_adds", timing.multiply_adds},
                               {"bytes", timing.bytes},
                               {"variant", timing.variant}};

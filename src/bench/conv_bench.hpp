@@ -1,6 +1,7 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,7 +16,8 @@ namespace spdnn::bench {
 struct ConvCase {
   std::string table;
   ConvLayer layer;
-  double sparsity = 0.9;  ///< share of zeros among the weights, of layers that are pruned
+  double sparsity = 0.9;      ///< share of zeros among the weights, of layers that are pruned
+  double input_sparsity = 0;  ///< of the input: see fill_images()
   Index batch = 1;
   int threads = 1;
   Device device = Device::cpu;
@@ -67,12 +69,21 @@ struct ConvTiming {
   std::vector<ConvPeer> with{};  ///< the rivals that there are
 };
 
+/// Which of our kernels and rivals are timed, by variant and by key; none given: all.
+struct ConvSides {
+  std::optional<std::vector<std::string>> kernels{};
+  std::optional<std::vector<std::string>> with{};
+};
+/// The variants that our kernels may have.
+std::vector<std::string> conv_variants(Device device);
+
 /// Times our kernels and their rivals on one convolution, each in its own layouts: no tensor changes its layout. On the
 /// CPU ours is the kernel in fp32 that is predicted to be the fastest, and the one in int8; on a GPU there is one for
-/// each family that has any. In int8, images are bytes, weights those of the others rounded, and results fp32. Weights
-/// are random, as of generate_model(). Convolutions have a bias, but on a GPU, where no algorithm of cuDNN could add it
-/// at no cost. DeviceError if memory is short, or if the device cannot be used.
-std::vector<ConvTiming> time_conv(const ConvCase& one, const RunLimits& limits);
+/// each family that has any. In int8, images are bytes, weights those of the others rounded, and results fp32. A family
+/// that takes nothing but convolutions with ReLU and maxima of 2 x 2 is timed with those. Weights are random, as of
+/// generate_model(). Convolutions have a bias, but on a GPU, where no algorithm of cuDNN could add it at no cost.
+/// DeviceError if memory is short, or if the device cannot be used.
+std::vector<ConvTiming> time_conv(const ConvCase& one, const ConvSides& sides, const RunLimits& limits);
 
 /// A line of the table, after the one with its titles.
 std::string conv_titles(Device device);

@@ -16,12 +16,14 @@ namespace {
 using program::ElementType;
 using program::Layout;
 
-/// An image's number, as a hash of its place (the finalizer of MurmurHash3).
-float image_number(ElementType type, Extent image, Extent channel, Extent row, Extent column) {
+/// An image's number, as a hash of its place (the finalizer of MurmurHash3); the lower bits are the number, the upper
+/// ones say whether it is one of the zeros.
+float image_number(ElementType type, Extent image, Extent channel, Extent row, Extent column, double zeros) {
   auto bits = static_cast<std::uint64_t>(((image * 8191 + channel) * 8191 + row) * 8191 + column);
   bits = (bits ^ bits >> 33U) * 0xff51afd7ed558ccdU;
   bits = (bits ^ bits >> 33U) * 0xc4ceb9fe1a85ec53U;
   bits ^= bits >> 33U;
+  if (static_cast<double>(bits >> 40U) < zeros * 0x1p24) return 0;
   return type == ElementType::u8 ? static_cast<float>(bits % 256) * kByteScale
                                  : (static_cast<float>(bits % 129) - 64) / 64;
 }
@@ -66,7 +68,9 @@ struct Sum {
 };
 
 /// `dense`: of a kernel that multiplies zeros too.
-Sum output_sum(const Convolution& convolution, ElementType type, const ImageExtents& in, const Output& at, bool dense) {
+Sum output_sum(const ConvProblem& problem, ElementType type, const Output& at, bool dense) {
+  const Convolution& convolution = problem.convolution;
+  const ImageExtents in = image_extents(problem.input);
   const CsrMatrix& weights = convolution.weights;
   const auto filter = static_cast<std::size_t>(at.filter);
   const Window& window = convolution.window;
@@ -88,7 +92,8 @@ Sum output_sum(const Convolution& convolution, ElementType type, const ImageExte
     const Extent row = place(at.row, 0, tap / window.kernel[1]);
     const Extent column = place(at.column, 1, tap % window.kernel[1]);
     const bool exists = row >= 0 && row < in.height && column >= 0 && column < in.width;
-    if (exists || dense) add(weights.entry_value(i), exists ? image_number(type, at.image, channel, row, column) : 0);
+    if (exists || dense)
+      add(weights.entry_value(i), exists ? image_number(type, at.image, channel, row, column, problem.zeros) : 0);
   }
   return sum;
 }
@@ -112,9 +117,45 @@ Rounding rounding_of(Precision precision) {
   }
 }
 
+struct Expected {
+  double value = 0;
+  double bound = 0;
+};
+
+/// A result of the convolution.
+Expected expected_result(const ConvProblem& problem, const program::Offer& offer, Precision precision,
+                         const Output& at) {
+  const bool dense = !offer.skips_zeros;
+  const CsrMatrix& weights = problem.convolution.weights;
+  const Rounding weight = rounding_of(precision);
+  const Rounding result = offer.output.type == ElementType::fp32 ? Rounding{} : weight;
+  const double in_fp16 = offer.terms_in_fp16 * rounding_of(Precision::fp16).relative;
+  const Sum sum = output_sum(problem, offer.inputs.front().type, at, dense);
+  const auto filter = static_cast<std::size_t>(at.filter);
+  const Offset terms = dense ? weights.cols : weights.offsets[filter + 1] - weights.offsets[filter];
+  const double roundings = 2 * (static_cast<double>(terms) + 3) * 0x1p-24;
+  const double relative = roundings / (1 - roundings) + in_fp16 / (1 - in_fp16) + weight.relative + 2 * result.relative;
+  // Each product may add a number that rounds to 0, if it is added in fp16.
+  const double absolute =
+      weight.absolute * (offer.terms_in_fp16 > 0 ? 2 : 1) * static_cast<double>(terms) + 2 * result.absolute + 0x1p-126;
+  return {sum.value, relative * sum.magnitude + absolute};
+}
+
+Expected expected_output(const ConvProblem& problem, const program::Offer& offer, Precision precision,
+                         const Output& at) {
+  if (!problem.pooled) return expected_result(problem, offer, precision, at);
+  Expected most;
+  for (const Extent row : {2 * at.row, 2 * at.row + 1})
+    for (const Extent column : {2 * at.column, 2 * at.column + 1}) {
+      const Expected one = expected_result(problem, offer, precision, {at.image, at.filter, row, column});
+      most = {std::max(most.value, one.value), std::max(most.bound, one.bound)};
+    }
+  return most;
+}
+
 }  // namespace
 
-void fill_images(std::byte* to, const Layout& layout, const Shape& shape) {
+void fill_images(std::byte* to, const Layout& layout, const Shape& shape, double zeros) {
   const ImageExtents of = image_extents(shape);
   constexpr Extent kTogether = program::kImagesTogether;
   const Extent groups = (of.images + kTogether - 1) / kTogether;
@@ -127,33 +168,18 @@ void fill_images(std::byte* to, const Layout& layout, const Shape& shape) {
         for (Extent column = 0; column < of.width; ++column)
           for (Extent image = group * kTogether; image < std::min((group + 1) * kTogether, of.images); ++image)
             store(to, layout.type, program::place_of(layout.order, shape, image, channel, row, column),
-                  image_number(layout.type, image, channel, row, column));
+                  image_number(layout.type, image, channel, row, column, zeros));
 }
 
-double sampled_ratio(const Convolution& convolution, const program::Offer& offer, const Shape& input,
-                     const Shape& shape, Precision precision, const std::byte* output) {
+double sampled_ratio(const ConvProblem& problem, const program::Offer& offer, const Shape& shape, Precision precision,
+                     const std::byte* output) {
   const Layout& layout = offer.output;
-  const bool dense = !offer.skips_zeros;
-  const ImageExtents in = image_extents(input);
-  const CsrMatrix& weights = convolution.weights;
-  const Rounding weight = rounding_of(precision);
-  const Rounding result = layout.type == ElementType::fp32 ? Rounding{} : weight;
-  const double in_fp16 = offer.terms_in_fp16 * rounding_of(Precision::fp16).relative;
   double largest = 0;
   for (const Output& at : sampled(image_extents(shape))) {
-    const Sum sum = output_sum(convolution, offer.inputs.front().type, in, at, dense);
-    const auto filter = static_cast<std::size_t>(at.filter);
-    const Offset terms = dense ? weights.cols : weights.offsets[filter + 1] - weights.offsets[filter];
-    const double roundings = 2 * (static_cast<double>(terms) + 3) * 0x1p-24;
-    const double relative =
-        roundings / (1 - roundings) + in_fp16 / (1 - in_fp16) + weight.relative + 2 * result.relative;
-    // Each product may add a number that rounds to 0, if it is added in fp16.
-    const double absolute = weight.absolute * (offer.terms_in_fp16 > 0 ? 2 : 1) * static_cast<double>(terms) +
-                            2 * result.absolute + 0x1p-126;
-    const double bound = relative * sum.magnitude + absolute;
+    const Expected expected = expected_output(problem, offer, precision, at);
     const double found =
         load(output, layout.type, program::place_of(layout.order, shape, at.image, at.filter, at.row, at.column));
-    const double ratio = std::abs(found - sum.value) / bound;
+    const double ratio = std::abs(found - expected.value) / expected.bound;
     if (!(ratio <= largest)) largest = std::isnan(ratio) ? std::numeric_limits<double>::infinity() : ratio;
   }
   return largest;

@@ -24,7 +24,7 @@ constexpr VggTimes kVgg[] = {
 }  // namespace
 
 std::optional<PublishedTimes> published_times(const ConvCase& one) {
-  if (one.device == Device::cpu || one.batch != kVggBatch) return std::nullopt;
+  if (one.device == Device::cpu || one.batch != kVggBatch || one.input_sparsity != 0) return std::nullopt;
   if (one.layer.pruned() && one.sparsity != kVggZeros) return std::nullopt;
   const std::string name = one.layer.name();
   for (const VggTimes& times : kVgg) {

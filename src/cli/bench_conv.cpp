@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <optional>
+
 #include "bench/conv_bench.hpp"
 #include "cli/bench_limits.hpp"
 #include "cli/commands.hpp"
@@ -21,16 +24,40 @@ namespace spdnn::cli {
 
 namespace {
 
-std::vector<double> sparsities(const std::string& text) {
+std::vector<double> shares_of(const po::variables_map& values, const std::string& option) {
   std::vector<double> all;
-  for (const std::string_view share : split_at_commas(text)) all.push_back(parse_share("sparsity", std::string(share)));
+  for (const std::string_view share : split_at_commas(values[option].as<std::string>()))
+    all.push_back(parse_share(option, std::string(share)));
   return all;
+}
+
+/// The names that an option lists; `none` is a list of none, and without the option there is no list.
+std::optional<std::vector<std::string>> names_of(const po::variables_map& values, const std::string& option,
+                                                 const std::vector<std::string>& known) {
+  const std::optional<std::string> text = text_of(values, option);
+  if (!text) return std::nullopt;
+  std::vector<std::string> names;
+  if (*text == "none") return names;
+  for (const std::string_view name : split_at_commas(*text)) {
+    if (std::find(known.begin(), known.end(), name) == known.end())
+      throw UsageError(fmt::format("--{}: '{}' is not one of {}", option, name, fmt::join(known, ", ")));
+    names.emplace_back(name);
+  }
+  return names;
+}
+
+bench::ConvSides sides_of(const po::variables_map& values, Device device) {
+  std::vector<std::string> rivals;
+  for (const bench::ConvRival& rival : bench::conv_rivals(device)) rivals.push_back(rival.key);
+  return {names_of(values, "kernels", bench::conv_variants(device)), names_of(values, "with", rivals)};
 }
 
 /// Every layer of the table in every setting; layers that are not pruned once, not for each sparsity.
 std::vector<bench::ConvCase> cases_of(const po::variables_map& values) {
   const std::string table = values["table"].as<std::string>();
-  const std::vector<double> shares = sparsities(values["sparsity"].as<std::string>());
+  const std::vector<double> shares = shares_of(values, "sparsity");
+  const std::vector<double> inputs = shares_of(values, "input-sparsity");
+  const std::string wanted = text_of(values, "layer").value_or("");
   const Device device = device_of(values, "device").value_or(Device::cpu);
   const std::string batches = text_of(values, "batch").value_or(device == Device::cpu ? "1" : "128");
   std::vector<bench::ConvCase> cases;
@@ -38,16 +65,23 @@ std::vector<bench::ConvCase> cases_of(const po::variables_map& values) {
     for (const Index batch : parse_counts("batch", batches))
       for (const bench::ConvLayer& layer : bench::conv_table(table))
         for (const double share : layer.pruned() ? shares : std::vector<double>{0})
-          cases.push_back({table, layer, share, batch, static_cast<int>(threads), device});
+          for (const double input : inputs)
+            if (layer.name().find(wanted) != std::string::npos)
+              cases.push_back({table, layer, share, input, batch, static_cast<int>(threads), device});
+  if (cases.empty())
+    throw UsageError(fmt::format("--layer: table {} has no layer with '{}' in its name", table, wanted));
   return cases;
 }
 
 std::string summary_text(const std::vector<ConvLine>& lines) {
   std::string text;
   for (const ConvMean& mean : conv_means(lines))
-    text += fmt::format("{} layers at {:g} % zeros, batch {}, {} threads, {}: {:.2f} times as fast as {}\n",
-                        mean.layers, 100 * mean.first->sparsity, mean.first->batch, mean.first->origin.threads,
-                        mean.first->variant, mean.speed_up, mean.with);
+    text += fmt::format("{} layers at {:g} % zeros{}, batch {}, {} threads, {}: {:.2f} times as fast as {}\n",
+                        mean.layers, 100 * mean.first->sparsity,
+                        mean.first->input_sparsity == 0
+                            ? ""
+                            : fmt::format(" and {:g} % in the input", 100 * mean.first->input_sparsity),
+                        mean.first->batch, mean.first->origin.threads, mean.first->variant, mean.speed_up, mean.with);
   return text;
 }
 
@@ -69,30 +103,37 @@ std::string beyond_bounds(const bench::ConvCase& one, const bench::ConvTiming& t
 
 CommandForm bench_conv_form() {
   OptionGroup group;
-  group.options.add_options()                                                                                  //
-      ("table", takes("NAME"), fmt::format("layers: {}", fmt::join(bench::conv_tables(), ", ")).c_str())       //
-      ("sparsity", takes("SHARES", "0.8,0.9,0.95"), "shares of zeros among the weights, separated by commas")  //
-      ("device", takes("cpu|cuda", "cpu"), "where kernels run")                                                //
-      ("batch", takes("N"), "images of a run; several, separated by commas; default: 1, on a GPU 128")         //
-      ("threads", takes("N"), "host threads; several, separated by commas; default: all that are granted")     //
-      ("warm-up", takes("SECONDS", "0.05"), "time of uncounted runs of each side, at least one")               //
-      ("seconds", takes("SECONDS", "0.5"), "begin no turn of a measurement after this time for each side")     //
-      ("runs", takes("N"), "number of runs of each side, however long they take")                              //
-      ("json", takes("FILE"), "write one JSON line per measurement here (-: stdout)")                          //
+  group.options.add_options()                                                                                      //
+      ("table", takes("NAME"), fmt::format("layers: {}", fmt::join(bench::conv_tables(), ", ")).c_str())           //
+      ("sparsity", takes("SHARES", "0.8,0.9,0.95"), "shares of zeros among the weights, separated by commas")      //
+      ("input-sparsity", takes("SHARES", "0"), "shares of zeros among the input's numbers, likewise")              //
+      ("layer", takes("TEXT"), "only layers with this in their name, such as 512x28x28")                           //
+      ("device", takes("cpu|cuda", "cpu"), "where kernels run")                                                    //
+      ("kernels", takes("NAMES"), "only these of our kernels, by the name of their variant, separated by commas")  //
+      ("with", takes("NAMES"), "only these others, by the names of their columns, separated by commas, or none")   //
+      ("batch", takes("N"), "images of a run; several, separated by commas; default: 1, on a GPU 128")             //
+      ("threads", takes("N"), "host threads; several, separated by commas; default: all that are granted")         //
+      ("warm-up", takes("SECONDS", "0.05"), "time of uncounted runs of each side, at least one")                   //
+      ("seconds", takes("SECONDS", "0.5"), "begin no turn of a measurement after this time for each side")         //
+      ("runs", takes("N"), "number of runs of each side, however long they take")                                  //
+      ("json", takes("FILE"), "write one JSON line per measurement here (-: stdout)")                              //
       ("html", takes("FILE"), "write a page with all times, here (-: stdout)");
   return {
       .name = "bench conv",
       .summary =
           "Times our kernels for convolutions on the layers of a table, with random weights, pruned to the given "
           "sparsities, in fp32 and in int8, in turns with oneDNN's in fp32, bf16 and int8. On a GPU each of our kernel "
-          "families is timed, including conv_uniform "
-          "(benchmark only), in turns with conv_direct in fp32 and fp16 (direct16), cuSPARSE's and cuDNN's kernels. "
+          "families is timed, including conv_uniform, conv_ecr and conv_pecr (benchmark only), in turns with "
+          "conv_direct in fp32 and fp16 (direct16), cuSPARSE's and cuDNN's kernels. "
           "First and depthwise layers stay dense. Some outputs of each are compared with sums in fp64.",
       .usage = "spdnn bench conv --table NAME [OPTIONS]",
       .groups = {group},
       .examples =
           "  spdnn bench conv --table resnet50 --sparsity 0.7,0.8,0.9,0.95 --threads 1\n"
-          "  spdnn bench conv --table vgg16 --sparsity 0.9 --device cuda --json vgg16.jsonl\n"};
+          "  spdnn bench conv --table vgg16 --sparsity 0.9 --device cuda --json vgg16.jsonl\n"
+          "  spdnn bench conv --table vgg16 --layer 512x28x28 --sparsity 0 --input-sparsity 0,0.5,0.9,0.95 --device "
+          "cuda "
+          "--kernels conv_ecr,conv_pecr --with direct,fp32\n"};
 }
 
 int bench_conv(const Arguments& arguments) {
@@ -117,9 +158,10 @@ int bench_conv(const Arguments& arguments) {
       std::fprintf(stderr,
                    "spdnn: %s in %s saturates sums of 16 bits without AVX512_VNNI, so that its results may be wrong\n",
                    rival.library.c_str(), rival.number().data());
+  const bench::ConvSides sides = sides_of(values, device);
   print(bench::conv_titles(device));
   for (const bench::ConvCase& one : cases)
-    for (const bench::ConvTiming& timing : bench::time_conv(one, limits)) {
+    for (const bench::ConvTiming& timing : bench::time_conv(one, sides, limits)) {
       print(bench::conv_text(one, timing));
       lines += json_line(bench::conv_json(one, timing));
       beyond += beyond_bounds(one, timing);

@@ -87,7 +87,7 @@ struct Request {
   std::vector<Input> inputs;             ///< of the step's first node, then of each addition that is fused
   const Node& node() const { return model.nodes[step.node]; }
   std::size_t own_inputs() const { return node().inputs.size(); }
-  Shape output_shape() const { return with_batch(model.values[node().output].shape, images); }
+  Shape output_shape() const { return with_batch(model.values[model.nodes[step.last()].output].shape, images); }
 };
 
 /// A kernel's proposal for a request. A kernel may make several offers with different layouts.

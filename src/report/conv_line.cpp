@@ -53,6 +53,7 @@ ConvLine conv_of(const JsonFields& line) {
                 .bytes = line.number({"bytes"}),
                 .load = line.number({"load"}),
                 .origin = origin_of(line)};
+  if (line.find({"input_sparsity"}) != nullptr) conv.input_sparsity = share_at(line, {"input_sparsity"});
   conv.median = conv_median(line, conv.batch);
   const JsonFields with = line.part("with");
   for (const auto& [key, peer] : line.at({"with"}).items())

@@ -20,10 +20,11 @@ bool one_table(const ConvLine& a, const ConvLine& b) {
 /// A share of zeros, and the logarithm of the speed-up.
 using SpeedUpAt = std::pair<double, double>;
 
-ConvBreakEven break_even(const ConvLine& first, const std::string& with, std::vector<SpeedUpAt> points) {
+ConvBreakEven break_even(const ConvLine& first, const std::string& with, bool of_input, std::vector<SpeedUpAt> points) {
   std::sort(points.begin(), points.end());
   ConvBreakEven found{.first = &first,
                       .with = with,
+                      .of_input = of_input,
                       .least = points.front().first,
                       .most = points.back().first,
                       .faster = points.back().second >= 0};
@@ -36,6 +37,28 @@ ConvBreakEven break_even(const ConvLine& first, const std::string& with, std::ve
   return found;
 }
 
+/// Of the layers that have several shares of zeros, among the weights or in the input, at equal shares of the other.
+void add_break_evens(const std::vector<ConvLine>& lines, bool of_input, std::vector<ConvBreakEven>& all) {
+  struct LayerSpeedUps {
+    const ConvLine* first;
+    std::string with;
+    std::vector<SpeedUpAt> points;
+  };
+  const auto other_zeros = [&](const ConvLine& line) { return of_input ? line.sparsity : line.input_sparsity; };
+  std::vector<LayerSpeedUps> layers;
+  for (const ConvLine& line : lines)
+    for (const ConvPeerLine& peer : line.with) {
+      auto layer = std::find_if(layers.begin(), layers.end(), [&](const LayerSpeedUps& one) {
+        return one_table(*one.first, line) && one.first->layer == line.layer && one.with == peer.with &&
+               other_zeros(*one.first) == other_zeros(line);
+      });
+      if (layer == layers.end()) layer = layers.insert(layer, {&line, peer.with, {}});
+      layer->points.emplace_back(of_input ? line.input_sparsity : 1 - line.kept, std::log(conv_speed_up(peer)));
+    }
+  for (const LayerSpeedUps& layer : layers)
+    if (layer.points.size() > 1) all.push_back(break_even(*layer.first, layer.with, of_input, layer.points));
+}
+
 }  // namespace
 
 std::vector<ConvMean> conv_means(const std::vector<ConvLine>& lines) {
@@ -43,7 +66,8 @@ std::vector<ConvMean> conv_means(const std::vector<ConvLine>& lines) {
   for (const ConvLine& line : lines)
     for (const ConvPeerLine& peer : line.with) {
       auto mean = std::find_if(means.begin(), means.end(), [&](const ConvMean& one) {
-        return one_table(*one.first, line) && one.first->sparsity == line.sparsity && one.with == peer.with;
+        return one_table(*one.first, line) && one.first->sparsity == line.sparsity &&
+               one.first->input_sparsity == line.input_sparsity && one.with == peer.with;
       });
       if (mean == means.end()) mean = means.insert(mean, {&line, peer.with});
       mean->speed_up += std::log(conv_speed_up(peer));
@@ -54,23 +78,8 @@ std::vector<ConvMean> conv_means(const std::vector<ConvLine>& lines) {
 }
 
 std::vector<ConvBreakEven> conv_break_evens(const std::vector<ConvLine>& lines) {
-  struct LayerSpeedUps {
-    const ConvLine* first;
-    std::string with;
-    std::vector<SpeedUpAt> points;
-  };
-  std::vector<LayerSpeedUps> layers;
-  for (const ConvLine& line : lines)
-    for (const ConvPeerLine& peer : line.with) {
-      auto layer = std::find_if(layers.begin(), layers.end(), [&](const LayerSpeedUps& one) {
-        return one_table(*one.first, line) && one.first->layer == line.layer && one.with == peer.with;
-      });
-      if (layer == layers.end()) layer = layers.insert(layer, {&line, peer.with, {}});
-      layer->points.emplace_back(1 - line.kept, std::log(conv_speed_up(peer)));
-    }
   std::vector<ConvBreakEven> all;
-  for (const LayerSpeedUps& layer : layers)
-    if (layer.points.size() > 1) all.push_back(break_even(*layer.first, layer.with, layer.points));
+  for (const bool of_input : {false, true}) add_break_evens(lines, of_input, all);
   return all;
 }
 

@@ -136,6 +136,7 @@ struct ConvLine {
   std::string table, layer, variant, kernel;
   std::uint64_t batch = 0, runs = 0;
   double sparsity = 0, kept = 0;        ///< asked for; share of the weights that are not zero
+  double input_sparsity = 0;            ///< asked for: of the input's numbers
   double multiply_adds = 0, bytes = 0;  ///< with all weights; least traffic
   double median = 0;                    ///< seconds
   double load = 0;                      ///< runnable threads of the machine per processor

@@ -16,7 +16,7 @@ fp32_lines() {
 @test "a line for each layer, share of zeros and batch" {
   fp32_lines --table skimcaffe --sparsity 0.5,0.9 --batch 1,2
   [ "$(jq -c '[.batch, .sparsity]' lines.jsonl | sort | uniq -c | tr -s ' ' | tr '\n' ';')" = " 4 [1,0.5]; 4 [1,0.9]; 4 [2,0.5]; 4 [2,0.9];" ]
-  grep -q '^96x27x27 5x5 -> 256 in 2 groups  *50.0%  *1  *1  *sparse_conv' table
+  grep -q '^96x27x27 5x5 -> 256 in 2 groups  *50.0%  *0.0%  *1  *1  *sparse_conv' table
   jq -es 'all(.kept - (1 - .sparsity) | . > -0.01 and . < 0.01)' lines.jsonl
   jq -es '.[0].multiply_adds == 256 * 48 * 25 * 27 * 27 and .[2].batch == 1' lines.jsonl
   jq -es 'all(.batch / .seconds.p50 / .images_per_second | . > 0.999 and . < 1.001)' lines.jsonl
@@ -40,6 +40,19 @@ fp32_lines() {
   [ "$(jq -s length lines.jsonl)" -eq 28 ]
 }
 
+@test "zeros of the input, some layers, and some kernels alone" {
+  bench --table skimcaffe --layer 27x27 --sparsity 0.9 --input-sparsity 0,0.75 --kernels sparse --with none --json lines.jsonl >table
+  [ "$(jq -c '[.layer, .input_sparsity, .with.fp32]' lines.jsonl | tr '\n' ';')" = '["96x27x27 5x5 -> 256 in 2 groups",0,null];["96x27x27 5x5 -> 256 in 2 groups",0.75,null];' ]
+  jq -es 'all(.deviation.largest_ratio <= 1)' lines.jsonl
+  grep -q ' 75.0% ' table
+  for refused in "--layer 28x28" "--kernels dense" "--with cudnn" "--input-sparsity 1"; do
+    # shellcheck disable=SC2086  # an option and its value
+    run bench --table skimcaffe $refused
+    [ "$status" -eq 2 ]
+    [[ "$output" == *"${refused% *}: "* ]]
+  done
+}
+
 @test "a report has means, break-even shares and times, and marks where oneDNN is faster" {
   peer='{library: "oneDNN", precision: "fp32", kernel: "k", detail: "d", runs: 3, seconds: .seconds, images_per_second: .images_per_second}'
   fp32_lines --table skimcaffe --sparsity 0.5,0.9
@@ -52,6 +65,12 @@ fp32_lines() {
   awk -F, '$2 ~ /^96x27/ { exit !($7 > 69.9 && $7 < 70.1) }' even.csv
   awk -F, '$2 ~ /^256x13/ { exit !($7 > 59.9 && $7 < 60.1) }' even.csv
   "$SPDNN" report with.jsonl --format md | grep -q 'Convolutions'
+  # The same numbers, with the zeros in the input: a share of the zeros that the line asked for.
+  jq -c '.input_sparsity = .sparsity | .sparsity = 0.9 | .kept = 0.1' with.jsonl >input.jsonl
+  "$SPDNN" report input.jsonl --format csv --table conv-break-even >even.csv
+  awk -F, 'NR > 1 && !($8 == "input" && $9 == 90) { exit 1 }' even.csv
+  awk -F, '$2 ~ /^96x27/ { exit !($7 > 69.9 && $7 < 70.1) }' even.csv
+  awk -F, '$2 ~ /^256x13/ { exit !($7 > 59.9 && $7 < 60.1) }' even.csv
 }
 
 @test "an unknown table, a share that is none and a missing table are refused" {

@@ -1,5 +1,5 @@
-// The kernels that `bench conv` compares ours with, conv_uniform with all its numbers of images of a lane, and
-// conv_pixels, on the battery of convolutions, in all their precisions.
+// The kernels that `bench conv` compares ours with, conv_uniform with all its numbers of images of a lane, conv_ecr,
+// conv_pecr and conv_pixels, on the battery of convolutions, in all their precisions.
 
 #include <gtest/gtest.h>
 
@@ -7,6 +7,7 @@
 #include "bench/conv_check.hpp"
 #include "engines/devices.hpp"
 #include "engines/kernel_families.hpp"
+#include "model/operations/geometry.hpp"
 #include "program/compile.hpp"
 #include "program/request.hpp"
 #include "program/trial.hpp"
@@ -21,36 +22,75 @@ const program::Family& family_named(std::string_view name) {
   throw std::logic_error("no such family");
 }
 
-/// The largest ratio to the bound over the offers of a rival's kernels, in all layouts; and how many there are.
+/// The model's convolution, then a ReLU and the maxima of 2 x 2 results as one step; an empty step if it has fewer.
+Step add_maxima(Model& model) {
+  const Shape results = model.values[model.nodes[0].output].shape;
+  if (results.size() != 4 || results[2] < 2 || results[3] < 2) return {};
+  Pool pool;
+  pool.window.kernel = pool.window.stride = {2, 2};
+  const auto first = static_cast<ValueId>(model.values.size());
+  model.values.push_back({"relu", results, std::nullopt});
+  model.values.push_back({"maxima", output_shape(pool, {results}), std::nullopt});
+  model.nodes.push_back({"relu", Activation{}, {model.nodes[0].output}, first});
+  model.nodes.push_back({"maxima", pool, {first}, first + 1});
+  return {0, {1, 2}};
+}
+
+/// The largest ratio to the bound over the offers of a rival's kernels for a step, in all layouts; how many there are;
+/// and the last one's results, in rows.
 struct RivalFound {
   double ratio = 0;
   int offers = 0;
+  std::vector<float> results{};
 };
-RivalFound found_by(const bench::ConvRival& rival, const Model& model, Extent images, program::Target& target) {
+
+std::vector<float> in_rows(const HostMemory<std::byte>& output, const program::Layout& layout, const Shape& shape) {
+  const ImageExtents of = image_extents(shape);
+  std::vector<float> rows;
+  for (Extent image = 0; image < of.images; ++image)
+    for (Extent channel = 0; channel < of.channels; ++channel)
+      for (Extent pixel = 0; pixel < of.pixels(); ++pixel)
+        rows.push_back(reinterpret_cast<const float*>(
+            output.data())[program::place_of(layout.order, shape, image, channel, pixel / of.width, pixel % of.width)]);
+  return rows;
+}
+
+RivalFound found_by(const bench::ConvRival& rival, const Model& model, const Step& step, Extent images, double zeros,
+                    program::Target& target) {
   program::LayoutsOfValues there;
-  const program::Request request = program::request_for(model, {0, {}}, images, {}, there);
-  const auto& convolution = std::get<Convolution>(model.nodes[0].operation);
+  const program::Request request = program::request_for(model, step, images, {}, there);
+  const bench::ConvProblem problem{std::get<Convolution>(model.nodes[0].operation), request.inputs[0].shape, zeros,
+                                   !step.fused.empty()};
+  const auto fill = [=](std::byte* to, const program::Layout& layout, const Shape& shape) {
+    bench::fill_images(to, layout, shape, zeros);
+  };
   RivalFound found;
   for (const program::Kernel* const kernel : family_named(rival.family).kernels(rival.precision).kernels)
     for (const program::Offer& offer : kernel->offers(request)) {
-      if (!offer.takes()) continue;
-      program::Trial trial(request, offer, bench::fill_images, &target);
+      if (!offer.takes() || (!offer.fused && !step.fused.empty())) continue;
+      program::Trial trial(request, offer, fill, &target);
       trial.seconds(1);
       const HostMemory<std::byte> output = trial.output();
-      found.ratio = std::max(found.ratio, bench::sampled_ratio(convolution, offer, request.inputs[0].shape,
-                                                               request.output_shape(), rival.precision, output.data()));
+      const Shape shape = request.output_shape();
+      found.ratio = std::max(found.ratio, bench::sampled_ratio(problem, offer, shape, rival.precision, output.data()));
       ++found.offers;
+      if (offer.output.type == program::ElementType::fp32) found.results = in_rows(output, offer.output, shape);
     }
   return found;
 }
 
+const bench::ConvRival kUniform{"uniform", "conv_uniform", "conv_uniform", Precision::fp32};
+const bench::ConvRival kEcr{"ecr", "conv_ecr", "conv_ecr", Precision::fp32};
+const bench::ConvRival kPecr{"pecr", "conv_pecr", "conv_pecr", Precision::fp32};
+const bench::ConvRival kPixels{"pixels", "conv_pixels", "conv_pixels", Precision::fp32};
+
 class ConvRivals : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(ConvRivals, StayWithinTheBound) {
-  const bench::ConvRival uniform{"uniform", "conv_uniform", "conv_uniform", Precision::fp32};
-  const bench::ConvRival pixels{"pixels", "conv_pixels", "conv_pixels", Precision::fp32};
-  const bench::ConvRival* rival = GetParam() == uniform.key ? &uniform : GetParam() == pixels.key ? &pixels : nullptr;
-  for (const bench::ConvRival& one : bench::conv_rivals(Device::cuda))
+  std::vector<bench::ConvRival> rivals = bench::conv_rivals(Device::cuda);
+  rivals.insert(rivals.end(), {kUniform, kEcr, kPecr, kPixels});
+  const bench::ConvRival* rival = nullptr;
+  for (const bench::ConvRival& one : rivals)
     if (one.key == GetParam()) rival = &one;
   ASSERT_NE(rival, nullptr);
   const std::string absent = family_named(rival->family).kernels(rival->precision).why_not;
@@ -66,7 +106,8 @@ TEST_P(ConvRivals, StayWithinTheBound) {
     auto* const convolution = std::get_if<Convolution>(&one.model.nodes[0].operation);
     if (convolution == nullptr) continue;
     if (rival->key == "lowered") convolution->bias.clear();
-    const RivalFound found = found_by(*rival, one.model, one.inputs[0].shape.front(), *target);
+    const Step step = rival->key == "pecr" ? add_maxima(one.model) : Step{};
+    const RivalFound found = found_by(*rival, one.model, step, one.inputs[0].shape.front(), 0, *target);
     EXPECT_LE(found.ratio, 1) << one.name;
     offers += found.offers;
     largest = std::max(largest, found.ratio);
@@ -76,9 +117,30 @@ TEST_P(ConvRivals, StayWithinTheBound) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, ConvRivals,
-                         ::testing::Values("uniform", "pixels", "direct", "direct16", "lowered", "fp32", "tf32", "fp16",
-                                           "bf16"),
+                         ::testing::Values("uniform", "ecr", "pecr", "pixels", "direct", "direct16", "lowered", "fp32",
+                                           "tf32", "fp16", "bf16"),
                          [](const auto& one) { return one.param; });
+
+TEST(ConvEcr, HasTheBitsOfConvDirectWhateverTheZerosOfTheInput) {
+  const bench::ConvRival& direct = bench::conv_rivals(Device::cuda).front();
+  ASSERT_EQ(direct.key, "direct");
+  const auto target = family_named("conv_direct").kernels(Precision::fp32).target(0);
+  target->use();
+  int compared = 0;
+  for (const testing::ModelCase& one : testing::convolution_battery()) {
+    if (std::get_if<Convolution>(&one.model.nodes[0].operation) == nullptr) continue;
+    for (const double zeros : {0.5, 0.95}) {
+      const auto by = [&](const bench::ConvRival& rival) {
+        return found_by(rival, one.model, {}, one.inputs[0].shape.front(), zeros, *target).results;
+      };
+      const std::vector<float> results = by(kEcr);
+      if (results.empty()) continue;
+      EXPECT_EQ(results, by(direct)) << one.name;
+      ++compared;
+    }
+  }
+  EXPECT_GT(compared, 40);
+}
 
 }  // namespace
 }  // namespace spdnn

@@ -68,6 +68,7 @@ ROOMS = {
     "engines/cuda/conv_generated": ["engines/cuda/conv_direct"],
     "engines/cuda/conv_pixels": ["engines/cuda/conv_direct"],
     "engines/cuda/conv_uniform": ["engines/cuda/conv_direct"],
+    "engines/cuda/conv_ecr": ["engines/cuda/conv_direct"],
     "engines/cuda": ["engines/cuda/layers"],
     "engines": ["engines/cpu", "engines/cuda", "engines/reference"],
     "cluster": ["core"],

@@ -29,6 +29,8 @@ Column peer_column() {
   return {"beside", "", false, "Another kernel, or a library's, and its precision; ours is fp32"};
 }
 
+Column input_zeros_column() { return {"input zeros", "%", true, "Among the numbers of the input, at random"}; }
+
 Table conv_means_table(const std::vector<ConvLine>& lines, const Results& results) {
   Table table{"conv-means",
               "Geometric means over the layers of a table. Above 1 ours are faster.",
@@ -40,12 +42,14 @@ Table conv_means_table(const std::vector<ConvLine>& lines, const Results& result
                {"layers", "", true},
                peer_column(),
                {"times as fast", "", true, "Geometric mean of the medians over turns"},
+               input_zeros_column(),
                columns::run_on()},
               {}};
   for (const ConvMean& mean : conv_means(lines))
-    table.rows.push_back({{mean.first->table, percent(mean.first->sparsity), whole(mean.first->batch),
-                           whole(mean.first->origin.threads), mean.first->variant, whole(mean.layers), mean.with,
-                           number(mean.speed_up, 3), conv_origin(*mean.first, results)}});
+    table.rows.push_back(
+        {{mean.first->table, percent(mean.first->sparsity), whole(mean.first->batch), whole(mean.first->origin.threads),
+          mean.first->variant, whole(mean.layers), mean.with, number(mean.speed_up, 3),
+          percent(mean.first->input_sparsity), conv_origin(*mean.first, results)}});
   return table;
 }
 
@@ -56,8 +60,8 @@ Cell break_even_cell(const ConvBreakEven& one) {
 
 Table conv_break_even_table(const std::vector<ConvLine>& lines, const Results& results) {
   Table table{"conv-break-even",
-              "Shares of zeros from which on a layer is as fast as the other kernel, interpolated between those "
-              "that were measured.",
+              "Shares of zeros, among the weights or in the input, from which on a layer is as fast as the other "
+              "kernel, interpolated between those that were measured.",
               {table_column(),
                {"layer"},
                {"batch", "", true},
@@ -65,12 +69,15 @@ Table conv_break_even_table(const std::vector<ConvLine>& lines, const Results& r
                variant_column(),
                peer_column(),
                {"break-even", "% zeros", true},
+               {"of", "", false, "Whose zeros are counted"},
+               {"other zeros", "%", true, "Of the input if those of the weights are counted, else of the weights"},
                columns::run_on()},
               {}};
   for (const ConvBreakEven& one : conv_break_evens(lines))
     table.rows.push_back(
         {{one.first->table, one.first->layer, whole(one.first->batch), whole(one.first->origin.threads),
-          one.first->variant, one.with, break_even_cell(one), conv_origin(*one.first, results)}});
+          one.first->variant, one.with, break_even_cell(one), one.of_input ? "input" : "weights",
+          percent(one.of_input ? one.first->sparsity : one.first->input_sparsity), conv_origin(*one.first, results)}});
   return table;
 }
 
@@ -92,6 +99,7 @@ Table conv_times_table(const Results& results) {
                {"times as fast", "", true, "Median over turns of its time / ours"},
                {"load", "", true, "Runnable threads of the machine per processor, before the runs"},
                {"runs", "", true},
+               input_zeros_column(),
                columns::run_on()},
               {}};
   for (const auto& [line, place] : results.convolutions) {
@@ -101,7 +109,7 @@ Table conv_times_table(const Results& results) {
                   number(line.bytes / 1e6, 3), peer == nullptr ? Cell() : Cell(peer->with),
                   peer == nullptr ? Cell() : milliseconds(peer->median),
                   peer == nullptr ? Cell() : number(1 / peer->ratio.median, 3), number(line.load, 3), whole(line.runs),
-                  origin(place)},
+                  percent(line.input_sparsity), origin(place)},
                  peer != nullptr && peer->ratio.median > 1};
     };
     if (line.with.empty()) table.rows.push_back(row(nullptr));

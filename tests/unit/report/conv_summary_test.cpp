@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 namespace spdnn {
 namespace {
 
@@ -45,6 +47,26 @@ TEST(ConvSummary, BreakEvenLiesWhereTheLogarithmOfTheSpeedUpIsZero) {
       of({conv_line("a", 0.5, 2), conv_line("a", 0.6, 0.5), conv_line("a", 0.7, 0.5), conv_line("a", 0.8, 2)});
   EXPECT_NEAR(twice.zeros.value(), 0.75, 1e-12);
   EXPECT_TRUE(conv_break_evens({conv_line("a", 0.5, 2), conv_line("b", 0.6, 2)}).empty());
+}
+
+TEST(ConvSummary, ZerosOfTheInputHaveABreakEvenOfTheirOwn) {
+  const auto line = [](double zeros, double input, double speed_up) {
+    ConvLine one = conv_line("a", zeros, speed_up);
+    one.input_sparsity = input;
+    return one;
+  };
+  const std::vector<ConvLine> lines{line(0, 0, 0.5), line(0, 0.8, 2), line(0.5, 0, 1.5), line(0.5, 0.8, 4)};
+  const std::vector<ConvBreakEven> found = conv_break_evens(lines);
+  ASSERT_EQ(found.size(), 4U);  // of the weights without and with zeros in the input, and of the input likewise
+  EXPECT_FALSE(found[0].of_input);
+  EXPECT_NEAR(found[0].zeros.value(), 0.5 * std::log(2) / std::log(3), 1e-12);
+  EXPECT_EQ(found[1].first->input_sparsity, 0.8);
+  EXPECT_FALSE(found[1].zeros);
+  EXPECT_TRUE(found[2].of_input);
+  EXPECT_NEAR(found[2].zeros.value(), 0.4, 1e-12);
+  EXPECT_EQ(found[2].most, 0.8);
+  EXPECT_EQ(found[3].first->sparsity, 0.5);
+  EXPECT_EQ(conv_means(lines).size(), 4U);
 }
 
 }  // namespace
