@@ -12,7 +12,8 @@ struct Parts {
 };
 
 /// All images at once, if they are small, if the weights take more memory than what all steps of a part read and write,
-/// or if an output is the same for all. Otherwise parts for which that stays in caches, one after another, each by a thread if there are enough.
+/// or if an output is the same for all. Otherwise parts for which that stays in caches, one after another, each by a
+/// thread if there are enough.
 Parts parts_of(const Model& model, Index batch, int threads);
 
 }  // namespace spdnn::program
