@@ -131,9 +131,9 @@ CommandForm bench_conv_form() {
       .examples =
           "  spdnn bench conv --table resnet50 --sparsity 0.7,0.8,0.9,0.95 --threads 1\n"
           "  spdnn bench conv --table vgg16 --sparsity 0.9 --device cuda --json vgg16.jsonl\n"
-          "  spdnn bench conv --table vgg16 --layer 512x28x28 --sparsity 0 --input-sparsity 0,0.5,0.9,0.95 --device "
-          "cuda "
-          "--kernels conv_ecr,conv_pecr --with direct,fp32\n"};
+          "  spdnn bench conv --table vgg16 --layer 512x28x28 --sparsity 0 \\\n"
+          "      --input-sparsity 0,0.5,0.9,0.95 --device cuda \\\n"
+          "      --kernels conv_ecr,conv_pecr --with direct,fp32\n"};
 }
 
 int bench_conv(const Arguments& arguments) {

@@ -155,11 +155,11 @@ on_host() { on=(unshare --uts bash -c 'hostname "$0" && cd "$1" && shift && exec
 @test "a rank without memory is named with its host and the cause" {
   use_mpi "${libraries[0]}"
   "$SPDNN" generate model --family lenet5 --sparsity 0.9 --out lenet5.onnx
-  "$SPDNN" generate tensors --shape 16000,1,28,28 --out many.npy
-  arguments=(infer --model lenet5.onnx --inputs many.npy --batch 8000 --progress never --logits ranks.npy)
+  "$SPDNN" generate tensors --shape 60000,1,28,28 --out many.npy
+  arguments=(infer --model lenet5.onnx --inputs many.npy --variant sparse --batch 60000 --progress never --logits ranks.npy)
   # shellcheck disable=SC2016
   ends 4 under_mpi -n 1 "$SPDNN" "${arguments[@]}" : \
-    -n 1 bash -c 'ulimit -v 400000; exec "$@"' bash "$SPDNN" "${arguments[@]}"
+    -n 1 bash -c 'ulimit -v 320000; exec "$@"' bash "$SPDNN" "${arguments[@]}"
   says_once "spdnn: rank 1 of 2 on $(hostname): *out of host memory"
   [ ! -e ranks.npy ]
 }

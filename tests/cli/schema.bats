@@ -91,7 +91,7 @@ fits() {
 @test "lines of bench conv fit the schema" {
   "$SPDNN" bench conv --table skimcaffe --runs 1 --warm-up 0 --sparsity 0.9 --threads 1 --json conv.jsonl >out
   fits conv.jsonl
-  [[ "$output" == "4 lines, "* ]]
+  [[ "$output" == "8 lines, "* ]]  # in fp32 and in int8
 }
 
 @test "lines of inspect MODEL fit the schema: with weights and without, of one that would run and of one that infer refuses" {
@@ -168,7 +168,7 @@ fits() {
   jq -c '{library: "oneDNN", precision: "fp32", kernel: "k", detail: "d", predicted_seconds: 1, runs: 3, seconds: .seconds,
     images_per_second: 2, deviation: .deviation, ratio: {min: 0.5, median: 0.75, max: 1}} as $peer
     | .published = {source: "s", device: "d", seconds: {"escoin_fp32": 1, "escoin_fp16": 1, "cudnn_fp32": 1, "cudnn_fp16": 1}}
-    | .with = {direct: $peer, direct16: $peer, lowered: $peer, fp32: $peer, tf32: $peer, fp16: $peer, bf16: $peer}' conv.jsonl | tail -1 >>run.jsonl
+    | .with = {direct: $peer, direct16: $peer, lowered: $peer, fp32: $peer, tf32: $peer, fp16: $peer, bf16: $peer, int8: $peer}' conv.jsonl | tail -1 >>run.jsonl
   fits run.jsonl
   [[ "$output" == "9 lines, "* ]]
   # Each field of each line in its turn: taken away, renamed, of another kind, one more beside it.
