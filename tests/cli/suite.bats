@@ -26,6 +26,13 @@ END
 
 # ran: layers, passes and repetition of each line, in order.
 ran() { jq -c '[.problem.layers, .suite.options.reduce, .suite.repetition]' suite.jsonl | tr '\n' ' '; }
+# same NUMBERS NUMBERS: the numbers of two lists, equal to the last decimal of a table that shows four. The lines hold fewer
+# digits than a time has, so a table and a test may round a time that ends in 5 to different sides.
+same() {
+  awk -v shown="$1" -v expected="$2" 'BEGIN {
+    n = split(shown, s); if (n == 0 || n != split(expected, e)) exit 1
+    for (i = 1; i <= n; ++i) { d = s[i] - e[i]; if (d < -0.000051 || d > 0.000051) exit 1 } }'
+}
 calls() { if [ -e calls ]; then wc -l <calls; else echo 0; fi; }
 called() { [ "$(calls)" -ge "$1" ]; }
 
@@ -43,8 +50,8 @@ called() { [ "$(calls)" -ge "$1" ]; }
   expected=$(jq -sr '[.[] | select(.problem.layers == 4 and .passes == "dead") | .seconds.infer.median * 1000] | sort
     | "\((.[0] + .[1]) / 2) \(.[0]) \(.[1])"' suite.jsonl)
   shown=$(awk '$1 == 1024 && $2 == 4 && $3 == "dead" { print $6, $7, $8, $NF }' <<<"$output")
-  # shellcheck disable=SC2086
-  [ "$shown" = "$(printf '%.4f %.4f %.4f UNVERIFIED' $expected)" ]
+  [[ "$shown" == *' UNVERIFIED' ]]
+  same "${shown% *}" "$expected"
   [ "$(ls -A)" = $'calls\nlaunch\nscratch\nsuite.jsonl' ]
   [ "$(ls -A scratch)" = images-1024-digits-100.spdnn ]
 }
@@ -56,8 +63,7 @@ called() { [ "$(calls)" -ge "$1" ]; }
   expected=$(jq -sr 'map(.seconds.infer | map_values(. * 1000))
     | "\(map(.median) | sort | .[1]) \(map(.min) | min) \(map(.max) | max)"' suite.jsonl)
   shown=$(awk '$1 == 1024 && $2 == 2 && NF > 10 { print $6, $7, $8 }' <<<"$output")
-  # shellcheck disable=SC2086
-  [ "$shown" = "$(printf '%.4f %.4f %.4f' $expected)" ]
+  same "$shown" "$expected"
   report=$("$SPDNN" report suite.jsonl)
   for column in neurons layers passes variant runs 'infer (ms)' min max 'rate (' computed 'with set-up' 'end to end' verdict; do
     [[ "$(grep '^neurons' <<<"$output") " == *"$column"* ]]
