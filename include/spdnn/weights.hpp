@@ -41,7 +41,7 @@ struct TypedMatrix {
   /// The number of groups of four inputs in a row at one tap.
   Offset groups() const { return (Offset{inputs()} + 3) / 4; }
   /// The values of all groups of two_of_four.
-  Offset group_values() const { return 2 * rows * taps * groups(); }
+  Offset group_values() const { return Offset{2} * rows * taps * groups(); }
   /// The values that its pattern needs.
   Offset needed_values() const;
   std::size_t bytes() const;

@@ -57,6 +57,7 @@ class CudaTarget final : public program::Target {
   std::size_t memory_budget() override { return cuda::memory_budget(options_); }
   std::function<std::unique_ptr<program::Bound>()> watch(const std::vector<program::Watch>& tensors) override {
     std::vector<WatchedTensor> all;
+    all.reserve(tensors.size());
     for (const auto& [shape, layout, most] : tensors)
       all.push_back({nullptr, static_cast<std::size_t>(shape.front()),
                      static_cast<std::size_t>(elements_of_image(shape)), images_together(layout), most});
