@@ -79,16 +79,16 @@ RivalFound found_by(const bench::ConvRival& rival, const Model& model, const Ste
   return found;
 }
 
-const bench::ConvRival kUniform{"uniform", "conv_uniform", "conv_uniform", Precision::fp32};
-const bench::ConvRival kEcr{"ecr", "conv_ecr", "conv_ecr", Precision::fp32};
-const bench::ConvRival kPecr{"pecr", "conv_pecr", "conv_pecr", Precision::fp32};
-const bench::ConvRival kPixels{"pixels", "conv_pixels", "conv_pixels", Precision::fp32};
+const bench::ConvRival uniform{"uniform", "conv_uniform", "conv_uniform", Precision::fp32};
+const bench::ConvRival ecr{"ecr", "conv_ecr", "conv_ecr", Precision::fp32};
+const bench::ConvRival pecr{"pecr", "conv_pecr", "conv_pecr", Precision::fp32};
+const bench::ConvRival pixels{"pixels", "conv_pixels", "conv_pixels", Precision::fp32};
 
 class ConvRivals : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(ConvRivals, StayWithinTheBound) {
   std::vector<bench::ConvRival> rivals = bench::conv_rivals(Device::cuda);
-  rivals.insert(rivals.end(), {kUniform, kEcr, kPecr, kPixels});
+  rivals.insert(rivals.end(), {uniform, ecr, pecr, pixels});
   const bench::ConvRival* rival = nullptr;
   for (const bench::ConvRival& one : rivals)
     if (one.key == GetParam()) rival = &one;
@@ -133,7 +133,7 @@ TEST(ConvEcr, HasTheBitsOfConvDirectWhateverTheZerosOfTheInput) {
       const auto by = [&](const bench::ConvRival& rival) {
         return found_by(rival, one.model, {}, one.inputs[0].shape.front(), zeros, *target).results;
       };
-      const std::vector<float> results = by(kEcr);
+      const std::vector<float> results = by(ecr);
       if (results.empty()) continue;
       EXPECT_EQ(results, by(direct)) << one.name;
       ++compared;

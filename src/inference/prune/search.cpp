@@ -37,7 +37,7 @@ struct GainOfMove {
 void consider(const std::vector<PruneTrial>& trials, std::size_t node, int at, double seconds,
               std::optional<GainOfMove>& best) {
   const double loss = at < 0 ? 0 : squared(trials[at].loss);
-  for (std::size_t t = static_cast<std::size_t>(at + 1); t < trials.size(); ++t) {
+  for (std::size_t t = at < 0 ? 0 : static_cast<std::size_t>(at) + 1; t < trials.size(); ++t) {
     const double saved = seconds - trials[t].seconds;
     if (saved <= 0) continue;
     const double gain = saved / std::max(squared(trials[t].loss) - loss, 1e-12);
