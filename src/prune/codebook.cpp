@@ -81,7 +81,7 @@ std::vector<float> means_of(const std::vector<Sample>& samples, const Sums& sums
 
 std::vector<float> codebook_of(std::vector<Sample> samples, std::size_t size) {
   std::sort(samples.begin(), samples.end(), [](const Sample& a, const Sample& b) { return a.value < b.value; });
-  const std::vector<float> different = different_values(samples);
+  std::vector<float> different = different_values(samples);
   if (different.size() <= size) return different;
   const Sums sums(samples);
   std::vector<float> codebook = start_of(different, size);

@@ -40,7 +40,7 @@ WholeFilters whole_filters(const CsrMatrix& weights, const WholeWeights& whole, 
   const Index bits = 32 / count;
   const std::uint32_t mask = (1U << bits) - 1;
   WholeFilters filters;
-  std::vector<std::uint32_t> of_row((channels + count - 1) / count * taps);
+  std::vector<std::uint32_t> of_row(std::size_t{(channels + count - 1) / count} * taps);
   std::vector<Index> used;
   for (Index row = 0; row < weights.rows; ++row) {
     for (Offset k = weights.offsets[row]; k < weights.offsets[row + 1]; ++k) {

@@ -29,12 +29,12 @@ std::optional<EcrTiling> ecr_tiling(const DirectShape& shape, bool pooled) {
 std::size_t ecr_warps(const DirectShape& shape, const EcrTiling& tiling, Index images) {
   const std::size_t down = (shape.out[0] + tiling.rows - 1) / tiling.rows;
   const std::size_t across = (shape.out[1] + tiling.columns - 1) / tiling.columns;
-  return down * across * images * (tiling.filters_of(shape.filters) / (32 * tiling.filters));
+  return down * across * images * (tiling.filters_of(shape.filters) / (std::size_t{32} * tiling.filters));
 }
 
 std::size_t ecr_shared_bytes(const DirectShape& shape, const EcrTiling& tiling) {
-  const std::size_t pixels = places_read(shape, 0, tiling.rows) * kBitmapSide;
-  return kEcrWarps * kEcrChannels * (sizeof(std::uint64_t) + pixels * sizeof(float));
+  const std::size_t pixels = std::size_t{places_read(shape, 0, tiling.rows)} * kBitmapSide;
+  return std::size_t{kEcrWarps} * kEcrChannels * (sizeof(std::uint64_t) + pixels * sizeof(float));
 }
 
 std::size_t EcrWeights::bias_at(const DirectShape& shape, const EcrTiling& tiling) {

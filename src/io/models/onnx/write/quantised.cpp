@@ -50,7 +50,7 @@ std::string GraphWriter::add_whole(const std::string& wanted, const Shape& shape
   std::vector<std::string> inputs{add_bytes(wanted + ".whole", shape, whole_numbers(weights, by_columns))};
   inputs.push_back(add_floats(wanted + ".scale", of_lists, scales));
   if (!values.zero_points.empty()) inputs.push_back(add_bytes(wanted + ".zero", of_lists, zeros));
-  const std::string output = new_name(wanted);
+  std::string output = new_name(wanted);
   onnx::NodeProto& node = add_node(new_node_name(wanted), "DequantizeLinear", inputs, output);
   if (by_rows) {
     onnx::AttributeProto& axis = *node.add_attribute();
