@@ -19,9 +19,9 @@ namespace {
 
 using Bytes = std::vector<std::byte>;
 
-const auto kNever = [] { return false; };
+const auto never = [] { return false; };
 
-std::string failure_of(const std::function<Bytes()>& work, const std::function<bool()>& cancelled = kNever) {
+std::string failure_of(const std::function<Bytes()>& work, const std::function<bool()>& cancelled = never) {
   return testing::message_of<DeviceError>([&] { run_apart(work, cancelled); });
 }
 
@@ -33,10 +33,10 @@ TEST(RunApart, ReturnsWhatTheWorkReturnsAndChangesNothingHere) {
                   number = 2;
                   return many;
                 },
-                kNever),
+                never),
             many);
   EXPECT_EQ(number, 1);
-  EXPECT_TRUE(run_apart([] { return Bytes(); }, kNever).empty());
+  EXPECT_TRUE(run_apart([] { return Bytes(); }, never).empty());
 }
 
 TEST(RunApart, SaysHowTheChildEnded) {
@@ -79,7 +79,7 @@ TEST(RunApart, ChildrenDoNotWaitForOneAnother) {
           },
           [&] { return cancelled.load(); });
     }));
-  for (int i = 0; i < 20; ++i) EXPECT_EQ(run_apart([&] { return Bytes(9, std::byte{1}); }, kNever).size(), 9);
+  for (int i = 0; i < 20; ++i) EXPECT_EQ(run_apart([&] { return Bytes(9, std::byte{1}); }, never).size(), 9);
   cancelled = true;
   for (auto& one : hanging) EXPECT_EQ(one.get(), "a child process was cancelled");
 }
