@@ -13,6 +13,7 @@
 #include "bench/run_folder.hpp"
 #include "core/text/message.hpp"
 #include "data/model_families.hpp"
+#include "engines/model_engine.hpp"
 #include "inference/device/machine.hpp"
 #include "inference/model/comparer.hpp"
 #include "inference/model/probabilities.hpp"
@@ -205,7 +206,7 @@ nlohmann::ordered_json timing_json(const ModelBench& bench, const ModelTiming& t
   nlohmann::ordered_json layers = nullptr;
   for (const NodeSeconds& node : timing.layers)
     layers.push_back({{"name", node.name}, {"operation", node.operation}, {"seconds", node.seconds}});
-  nlohmann::ordered_json machine = machine_json(this_machine(Device::cpu));
+  nlohmann::ordered_json machine = machine_json(this_machine(find_model_variant(timing.variant).device));
   machine["threads"] = timing.threads;
   nlohmann::ordered_json json{{"schema", "spdnn-model-bench-1"},
                               {"model", bench.path},
