@@ -82,6 +82,10 @@ std::optional<DirectTiling> direct_tiling(const DirectShape& shape, std::size_t 
 /// Blocks of a launch: tiles, blocks of filters and of images.
 std::size_t direct_blocks(const DirectShape& shape, const DirectTiling& tiling);
 
+/// Predicted seconds of a launch. A multiprocessor has one block at a time, so that a launch of few blocks takes as
+/// long as one with a block for each multiprocessor. `entries`: DirectWeights::entries().
+double direct_seconds(const DirectShape& shape, const DirectTiling& tiling, std::size_t entries, Index multiprocessors);
+
 /// The weights as the kernel reads them, one array after another:
 ///   Index starts[filter_blocks x chunks + 1]     where the part of a block and chunk begins, in bytes from the array
 ///   Index filters[filter_blocks x 16 x filters]  whose outputs each warp computes; kNoFilter: none

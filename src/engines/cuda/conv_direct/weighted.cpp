@@ -28,11 +28,6 @@ using program::Request;
 
 constexpr Offset kMostNonzeros = Offset{1} << 28U;  ///< their places have 32 bits
 
-double bytes_of_step(const Request& request) {
-  return static_cast<double>(bytes_of(kImages32, request.inputs[0].shape) +
-                             bytes_of(kImages32, request.output_shape()));
-}
-
 DirectShape shape_of(const Request& request, const Convolution& convolution) {
   return direct_shape({image_extents(request.inputs[0].shape), image_extents(request.output_shape()),
                        convolution.groups, convolution.window});
@@ -60,15 +55,13 @@ DirectShape shape_of(const Request& request, const Linear& linear) {
 constexpr program::Layout kHalfImages32{program::Order::images32, program::ElementType::fp16, program::Place::device};
 
 /// An offer without constants and kernel, if the device has the fused functions.
-Offer offer_of(const Request& request, const std::optional<std::vector<Function>>& fused, Offset nonzeros,
-               const DirectShape& shape) {
+Offer offer_of(const Request& request, const std::optional<std::vector<Function>>& fused, double seconds) {
   Offer offer;
   offer.fused = fused.has_value();
   offer.inputs.assign(offer.fused ? request.inputs.size() : request.own_inputs(), kImages32);
   offer.output = kImages32;
   offer.skips_zeros = true;
-  const double pixels = static_cast<double>(shape.blocks) * program::kImagesTogether * shape.out[0] * shape.out[1];
-  offer.seconds = seconds_on_device(bytes_of_step(request), static_cast<double>(nonzeros) * pixels);
+  offer.seconds = seconds;
   return offer;
 }
 
@@ -92,13 +85,15 @@ std::optional<Fitted> fitted(const DirectShape& shape, const CsrMatrix& weights,
 Offers direct_offers(const Request& request, const DirectShape& shape, const CsrMatrix& weights,
                      const std::vector<float>& bias, const DirectForm& form = {},
                      decltype(&convolve_directly) convolve = convolve_directly) {
-  const std::optional<Fitted> fit = fitted(shape, weights, current_device_properties().sharedMemPerBlockOptin, form);
+  const cudaDeviceProp& device = current_device_properties();
+  const std::optional<Fitted> fit = fitted(shape, weights, device.sharedMemPerBlockOptin, form);
   if (!fit) return {};
   const DirectTiling tiling = fit->tiling;
   const std::size_t entries = DirectWeights::entries(shape, tiling, weights);
   const bool fuses = form.has_functions() || request.step.fused.empty();
   const auto fused = fuses ? fused_functions(request) : std::nullopt;
-  Offer offer = offer_of(request, fused, entries, shape);
+  Offer offer =
+      offer_of(request, fused, direct_seconds(shape, tiling, entries, static_cast<Index>(device.multiProcessorCount)));
   offer.detail = fmt::format("tiles of {} x {} pixels, {} filters per warp, {} channels at a time", form.images,
                              tiling.columns, tiling.filters, tiling.channels);
   if (form.half) {
@@ -166,11 +161,18 @@ void pack_taps(const DirectShape& shape, const Convolution& convolution, std::by
   }
 }
 
+double seconds_by_taps(const Request& request, const DirectShape& shape, std::size_t nonzeros) {
+  constexpr double kReads = 8;  // of a tap, for one from shared memory: they are from device memory
+  const double pixels = static_cast<double>(shape.blocks) * program::kImagesTogether * shape.out[0] * shape.out[1];
+  const std::size_t bytes = bytes_of(kImages32, request.inputs[0].shape) + bytes_of(kImages32, request.output_shape());
+  return seconds_on_device(static_cast<double>(bytes), kReads * static_cast<double>(nonzeros) * pixels);
+}
+
 Offer tap_offer(const Request& request, const DirectShape& shape, const Convolution& convolution) {
   const CsrMatrix& weights = convolution.weights.csr();
   const PackedTaps packed(shape, weights.entries());
   const auto fused = fused_functions(request);
-  Offer offer = offer_of(request, fused, weights.entries() * 4, shape);  // taps are read from device memory
+  Offer offer = offer_of(request, fused, seconds_by_taps(request, shape, weights.entries()));
   offer.detail = "by taps";
   offer.constants.push_back({.part = 0,
                              .form = "taps",

@@ -59,15 +59,15 @@ Index blocks_together(const PixelTiling& tiling, Index multiprocessors) {
   return multiprocessors * (tiling.filters == 1 ? 4 : 2);
 }
 
-/// Seconds of a kernel after another. The constants were fitted to ResNet-50's layers on an H100.
+/// Seconds of a kernel after another. The constants were fitted to ResNet-50's layers of 1 to 32 images on an H100.
 double predicted_seconds(const PixelShape& shape, const PixelTiling& tiling, std::size_t entries,
                          Index multiprocessors) {
-  constexpr double kStart = 1.8e-6;        // with the entries of a block
-  constexpr double kRound = 0.5e-6;        // of pixels, without their reads
-  constexpr double kReads = 0.17e-6;       // those that are under way at the same time
-  constexpr double kGathered = 0.2e-6;     // sums of several warps
-  constexpr double kBytesOfL2 = 4.2e10;    // that a multiprocessor reads of L2
-  constexpr double kTogetherFactor = 1.5;  // of reads for several filters, by the multiply-adds that follow each
+  constexpr double kStart = 0.7e-6;        // with the entries of a block
+  constexpr double kRound = 1.45e-6;       // of pixels, without their reads
+  constexpr double kReads = 0.2e-6;        // those that are under way at the same time
+  constexpr double kGathered = 0.25e-6;    // sums of several warps
+  constexpr double kBytesOfL2 = 5.2e10;    // that a multiprocessor reads of L2
+  constexpr double kTogetherFactor = 2.2;  // of reads for several filters, by the multiply-adds that follow each
   const double bundle_blocks = std::max(tiling.bundle_blocks(shape), Index{1});
   const double waves = std::ceil(static_cast<double>(tiling.blocks(shape)) / blocks_together(tiling, multiprocessors));
   const double rounds = waves * tiling.rounds;
