@@ -5,6 +5,7 @@
 #include "blocks_of_images.hpp"
 #include "core/types/narrow_floats.hpp"
 #include "engines/cuda/conv_direct/direct.cuh"
+#include "engines/cuda/conv_direct/groups.hpp"
 #include "model/oracle/evaluate.hpp"
 #include "support/models.hpp"
 
@@ -101,28 +102,39 @@ Bounded expected_of(testing::ModelCase& one, const DirectForm& form) {
   return expected;
 }
 
+/// Computes a group's results; false if no tile fits into a block's shared memory. `bias`: null, or of the first
+/// filter.
+bool compute(const DirectGroup& group, const float* bias, std::size_t block_bytes, const DirectForm& form,
+             const std::byte* x, std::byte* y) {
+  const auto& [shape, weights, first_filter, x_at, y_at] = group;
+  const std::optional<DirectTiling> tiling = direct_tiling(shape, weights.entries(), block_bytes, form);
+  if (!tiling) return false;
+  const std::size_t entries = DirectWeights::entries(shape, *tiling, weights);
+  EXPECT_GE(entries, weights.entries());
+  std::vector<std::byte> packed(DirectWeights::bytes(shape, *tiling, entries));
+  DirectWeights::pack(shape, *tiling, weights, bias, packed.data());
+  const std::size_t part = DirectWeights::largest_part(shape, *tiling, weights);
+  const Launch launch{.args = direct_args(shape, *tiling, packed.data(), part, x + x_at * form.pixel_bytes(), {},
+                                          y + y_at * form.pixel_bytes()),
+                      .blocks = static_cast<unsigned>(direct_blocks(shape, *tiling)),
+                      .bytes = direct_shared_bytes(*tiling, part)};
+  launch.run_as_tiled();
+  return true;
+}
+
 /// The largest ratio to the bound; infinite if no tile fits into a block's shared memory.
 double ratio(testing::ModelCase one, std::size_t block_bytes, const DirectForm& form = {}) {
   const Bounded expected = expected_of(one, form);
   const auto& convolution = std::get<Convolution>(one.model.nodes[0].operation);
   const ImageExtents in = image_extents(one.inputs[0].shape);
   const ImageExtents out = image_extents(expected.shape);
-  const DirectShape shape = direct_shape({in, out, 1, convolution.window});
-  const CsrMatrix& weights = convolution.weights;
-  const std::optional<DirectTiling> tiling = direct_tiling(shape, weights.entries(), block_bytes, form);
-  if (!tiling) return INFINITY;
-  const std::size_t entries = DirectWeights::entries(shape, *tiling, weights);
-  EXPECT_GE(entries, weights.entries());
-  std::vector<std::byte> packed(DirectWeights::bytes(shape, *tiling, entries));
-  DirectWeights::pack(shape, *tiling, weights, convolution.bias.empty() ? nullptr : convolution.bias.data(),
-                      packed.data());
-  const std::size_t part = DirectWeights::largest_part(shape, *tiling, weights);
   const std::vector<std::byte> x = stored(blocked(one.inputs[0], in.images, in.channels * in.pixels()), form);
-  std::vector<std::byte> y(shape.blocks * shape.out_block * form.pixel_bytes());
-  const Launch launch{.args = direct_args(shape, *tiling, packed.data(), part, x.data(), {}, y.data()),
-                      .blocks = static_cast<unsigned>(direct_blocks(shape, *tiling)),
-                      .bytes = direct_shared_bytes(*tiling, part)};
-  launch.run_as_tiled();
+  const ConvolutionShape shape{in, out, convolution.groups, convolution.window};
+  std::vector<std::byte> y(direct_shape(shape).blocks * direct_shape(shape).out_block * form.pixel_bytes());
+  for (const DirectGroup& group : direct_groups(shape, convolution.weights)) {
+    const float* const bias = convolution.bias.empty() ? nullptr : convolution.bias.data() + group.first_filter;
+    if (!compute(group, bias, block_bytes, form, x.data(), y.data())) return INFINITY;
+  }
   return largest_ratio(expected, in_rows(read(y, form), out.images, out.channels * out.pixels()));
 }
 
@@ -131,7 +143,7 @@ void expect_within_the_bound(const DirectForm& form, std::size_t little_memory) 
   int several_chunks = 0;
   for (const testing::ModelCase& one : testing::convolution_battery()) {
     const auto* const convolution = std::get_if<Convolution>(&one.model.nodes[0].operation);
-    if (convolution == nullptr || convolution->groups != 1) continue;
+    if (convolution == nullptr) continue;
     EXPECT_LE(ratio(one, std::size_t{200} << 10U, form), 1) << one.name;
     const double with_little_memory = ratio(one, little_memory, form);
     if (with_little_memory == INFINITY) continue;

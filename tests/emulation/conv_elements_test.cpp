@@ -137,6 +137,67 @@ TEST_P(EmulatedElements, PoolsAreOverWindows) {
     }
 }
 
+/// The largest ratio to the bound of a product of two values, of which those without kBatchExtent are constants.
+double ratio_of_matrices(const MatMul& node, const std::array<Shape, 2>& shapes, Index together) {
+  testing::Rng rng(11);
+  testing::ModelBuilder builder;
+  std::vector<ValueId> values;
+  std::vector<Tensor> inputs;
+  std::array<OperandShape, 2> operands;
+  std::array<std::vector<float>, 2> numbers;
+  for (std::size_t k = 0; k < 2; ++k) {
+    const Tensor tensor = testing::random_tensor(rng, with_batch(shapes[k], kImages));
+    operands[k] = {tensor.shape, shapes[k].front() == kBatchExtent};
+    numbers[k] = {tensor.values.begin(), tensor.values.end()};
+    values.push_back(operands[k].has_images ? builder.input(shapes[k]) : builder.constant(tensor));
+    if (!operands[k].has_images) continue;
+    inputs.push_back(tensor);
+    if (together > 1) numbers[k] = blocked(tensor, kImages, tensor.values.size() / kImages);
+  }
+  const Bounded expected = evaluate(builder.finish({builder.add(node, values)}), inputs)[0];
+  const MatrixProduct product{.matrices = broadcast_over(expected.shape, operands, 2).value(),
+                              .rows = static_cast<Index>(expected.shape[expected.shape.size() - 2]),
+                              .terms = static_cast<Index>(shapes[0].back()),
+                              .columns = static_cast<Index>(expected.shape.back()),
+                              .transposed = node.transposed};
+  const std::size_t results = expected.values.size() / kImages;
+  const std::size_t blocks = (kImages + together - 1) / together;
+  const std::size_t matrices = blocks * results / product.rows / product.columns;
+  std::vector<float> y(blocks * results * together, NAN);
+  run_elements([&] {
+    product_kernel(numbers[0].data(), numbers[1].data(),
+                   matrices * squares_of(product.rows) * squares_of(product.columns), together, product, y.data());
+  });
+  return largest_ratio(expected, together == 1 ? Array<float>(y) : in_rows(y, kImages, results));
+}
+
+TEST_P(EmulatedElements, ProductsOfMatricesAreOfEachImageOrOfAConstant) {
+  constexpr Extent kN = kBatchExtent;
+  const std::array<Shape, 2> cases[] = {{Shape{kN, 5, 6}, {kN, 6, 9}},              // of each image
+                                        {Shape{kN, 4, 6}, {6, 8}},                  // of a constant
+                                        {Shape{5, 6}, {kN, 6, 1}},                  // of a constant on the left
+                                        {Shape{kN, 3, 1, 6}, {kN, 3, 6, 9}},        // of several matrices
+                                        {Shape{kN, 3, 5, 6}, {kN, 1, 6, 9}},        // of one for all of them
+                                        {Shape{kN, 1, 5, 1}, {1, 3, 1, 9}},         // of one term
+                                        {Shape{kN, 2, 3, 5, 6}, {kN, 1, 3, 6, 9}},  // of two axes
+                                        {Shape{kN, 2, 1, 5, 6}, {3, 6, 9}}};
+  for (const bool transposed : {false, true})
+    for (std::array<Shape, 2> shapes : cases) {
+      Shape& b = shapes[1];
+      if (transposed) std::swap(b[b.size() - 1], b[b.size() - 2]);
+      EXPECT_LE(ratio_of_matrices({transposed}, shapes, GetParam()), 1) << shape_text(shapes[0]) << shape_text(b);
+    }
+}
+
+TEST(Broadcasts, AreOfImagesOrOfConstantsWithoutThem) {
+  EXPECT_FALSE(broadcast_over({40}, {OperandShape{{40}, true}, {{}, false}}, 0));            // no axis of an image
+  EXPECT_FALSE(broadcast_over({40, 5}, {OperandShape{{40, 6}, true}, {{6, 5}, false}}, 2));  // images within matrices
+  EXPECT_FALSE(broadcast_over({40, 3}, {OperandShape{{40, 3}, true}, {{40, 3}, false}}, 0));
+  const Shape deep(kMostAxes + 2, 2);
+  EXPECT_FALSE(broadcast_over(deep, {OperandShape{deep, true}, {deep, true}}, 0));
+  EXPECT_TRUE(broadcast_over(deep, {OperandShape{deep, true}, {deep, true}}, 2));
+}
+
 TEST(EmulatedRows, PlanesArePooledByWarps) {
   for (const Pool::Kind kind : {Pool::Kind::max, Pool::Kind::average})
     for (const Extent width : {1, 4, 15}) {

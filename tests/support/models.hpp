@@ -180,6 +180,21 @@ inline std::vector<ModelCase> convolution_battery() {
   cases.push_back(convolution_case("zero_input", heavy, {2, 3, 5, 5}, random_tensor(rng, {2, 3, 5, 5}, 0)));
   heavy.weights = make_matrix(27, rows, true);
   cases.push_back(convolution_case("one_weight", heavy, {2, 3, 5, 5}, random_tensor(rng, {2, 3, 5, 5})));
+
+  // Groups of at least 16 filters.
+  add("groups_of_many_filters", {2, 6, 7, 7}, 34, same_window(3, 3), 0.4, 2);
+  uneven = {.kernel = {3, 2}, .stride = {2, 1}, .pad_begin = {0, 1}, .pad_end = {2, 0}};
+  add("odd_groups", {33, 15, 6, 8}, 57, uneven, 0.3, 3);
+  add("depthwise_multiplied", {2, 3, 6, 6}, 51, same_window(3, 3), 0.5, 3);
+  Rows grouped(48);  // a group without weights between others of which one has a filter with some
+  for (Index column = 0; column < 18; ++column) grouped[3].emplace_back(column, 0.5F - static_cast<float>(column) / 7);
+  for (Index filter = 32; filter < 48; filter += 3) grouped[filter].emplace_back(filter % 18, 0.75F);
+  Convolution empty;
+  empty.window = same_window(3, 3);
+  empty.groups = 3;
+  empty.weights = make_matrix(18, grouped);
+  empty.bias = random_values(rng, 48, -1, 1);
+  cases.push_back(convolution_case("group_without_weights", empty, {2, 6, 5, 5}, random_tensor(rng, {2, 6, 5, 5})));
   return cases;
 }
 

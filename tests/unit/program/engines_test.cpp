@@ -236,6 +236,24 @@ std::vector<ModelCase> joins_battery() {
       return {builder.add(MatMul{transposed}, {a, builder.constant(testing::random_tensor(rng, right))}),
               builder.add(MatMul{true}, {a, a})};
     });
+  add("matrices_of_sequences", [&](auto& builder, ValueId, ValueId a) -> std::vector<ValueId> {
+    const ValueId rows = builder.add(Reshape{{kBatchExtent, 24, 42}}, {a});
+    const ValueId left = builder.constant(testing::random_tensor(rng, {5, 24}));
+    const ValueId scores = builder.add(Softmax{2}, {builder.add(MatMul{true}, {rows, rows})});
+    return {builder.add(MatMul{}, {left, rows}), builder.add(MatMul{}, {scores, rows})};
+  });
+  add("matrices_of_several_axes", [&](auto& builder, ValueId, ValueId a) -> std::vector<ValueId> {
+    const ValueId five = builder.add(Reshape{{kBatchExtent, 4, 6, 6, 7}}, {a});
+    const ValueId of_all = builder.add(Reshape{{kBatchExtent, 1, 6, 7, 24}}, {a});
+    const ValueId numbers = builder.constant(testing::random_tensor(rng, {1, 4, 1, 7, 2}));
+    return {builder.add(MatMul{}, {five, of_all}), builder.add(MatMul{}, {five, numbers})};
+  });
+  for (const Shape& shape : {Shape{kBatchExtent, 24, 42}, Shape{kBatchExtent, 4, 6, 42}})
+    add("linear_of_rows_and_shortcut", [&](auto& builder, ValueId, ValueId a) -> std::vector<ValueId> {
+      const ValueId rows = builder.add(Reshape{shape}, {a});
+      const ValueId one = builder.add(testing::random_linear(rng, 42, 42, 0.3), {rows});
+      return {builder.add(Activation{}, {builder.add(Both{}, {one, rows})})};
+    });
   add("shortcut_read_again", [&](auto& builder, ValueId x, ValueId a) -> std::vector<ValueId> {
     const ValueId b = convolve(builder, x);
     const ValueId sum = builder.add(Both{}, {b, a});

@@ -23,4 +23,13 @@ void reduce_axes(const float* x, const Reduction& reduction, const Index* places
   launch_overlapped(reduce_kernel, grid, kElementThreads, 0, stream, x, reduction, places, y);
 }
 
+void multiply_matrices(const float* a, const float* b, std::size_t blocks, Index together, const MatrixProduct& product,
+                       float* y, cudaStream_t stream) {
+  std::size_t matrices = blocks;
+  for (Index axis = 0; axis < product.matrices.axes; ++axis) matrices *= product.matrices.extents[axis];
+  const std::size_t squares = matrices * squares_of(product.rows) * squares_of(product.columns);
+  launch_overlapped(product_kernel, element_blocks(squares, together), kElementThreads, 0, stream, a, b, squares,
+                    together, product, y);
+}
+
 }  // namespace spdnn::cuda

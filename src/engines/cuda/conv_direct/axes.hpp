@@ -3,9 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "spdnn/types.hpp"
-
-struct CUstream_st;  // of CUDA
+#include "engines/cuda/conv_direct/functions.hpp"
 
 namespace spdnn::cuda {
 
@@ -38,5 +36,16 @@ struct Reduction {
 };
 /// `places`: of the results, then the offsets of the terms.
 void reduce_axes(const float* x, const Reduction& reduction, const Index* places, float* y, CUstream_st* stream);
+
+/// Products of matrices: rows x terms of a, terms x columns of b.
+struct MatrixProduct {
+  Broadcast matrices;  ///< the axes before those of the matrices; its elements are those of an image
+  Index rows = 0;
+  Index terms = 0;
+  Index columns = 0;
+  bool transposed = false;  ///< b has columns x terms
+};
+void multiply_matrices(const float* a, const float* b, std::size_t blocks, Index together, const MatrixProduct& product,
+                       float* y, CUstream_st* stream);
 
 }  // namespace spdnn::cuda

@@ -229,7 +229,9 @@ double direct_seconds(const DirectShape& shape, const DirectTiling& tiling, std:
   const double results = pixels * std::min(shape.filters, kDirectWarps * tiling.filters);
   const double moving = (static_cast<double>(tiling.tile_bytes()) * tiling.chunks + results * pixel) / kBytesOfL2;
   const double rounds = std::ceil(static_cast<double>(direct_blocks(shape, tiling)) / multiprocessors);
-  const double bytes = static_cast<double>(shape.in_block + shape.out_block) * shape.blocks * pixel;
+  const double numbers = static_cast<double>(shape.in[0]) * shape.in[1] * shape.channels +
+                         static_cast<double>(shape.out[0]) * shape.out[1] * shape.filters;
+  const double bytes = numbers * shape.blocks * pixel;
   return kLaunch + std::max(rounds * std::max(computing, moving), bytes / kBytesPerSecond);
 }
 

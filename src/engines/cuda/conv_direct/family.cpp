@@ -30,7 +30,7 @@ double seconds_on_device(double bytes, double multiply_adds) {
 }
 
 program::Offer element_offer(const program::Request& request, const program::Layout& layout,
-                             std::function<void(const program::Operands&)> run) {
+                             std::function<void(const program::Operands&)> run, double multiply_adds) {
   auto bytes = static_cast<double>(bytes_of(layout, request.output_shape()));
   for (std::size_t i = 0; i < request.own_inputs(); ++i)
     if (has_images(request, i)) bytes += static_cast<double>(bytes_of(layout, request.inputs[i].shape));
@@ -38,7 +38,7 @@ program::Offer element_offer(const program::Request& request, const program::Lay
   offer.inputs.assign(request.own_inputs(), layout);
   offer.output = layout;
   offer.fused = request.step.fused.empty();
-  offer.seconds = seconds_on_device(bytes);
+  offer.seconds = seconds_on_device(bytes, multiply_adds);
   offer.bind = [run = std::move(run)] { return program::bound(run); };
   return offer;
 }
@@ -62,7 +62,7 @@ program::FamilyKernels kernels_conv_direct(Precision precision) {
       {"elements", cuda::global_pool_offers},    {"elements", cuda::pad_offers},
       {"elements", cuda::transpose_offers},      {"elements", cuda::resize_offers},
       {"elements", cuda::batch_norm_offers},     {"elements", cuda::softmax_offers},
-      {"elements", cuda::reduce_offers}};
+      {"elements", cuda::reduce_offers},         {"elements", cuda::product_offers}};
   program::FamilyKernels family{.kernels = program::all_of(kernels), .target = cuda::target_of};
   family.kernels.push_back(&cuda::changes_kernel());
   return family;

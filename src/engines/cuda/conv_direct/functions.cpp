@@ -1,13 +1,16 @@
-// Offers of activations, combinations of two values, joined values and pools.
+// Offers of activations, combinations and products of two values, joined values and pools.
 
 #include "engines/cuda/conv_direct/functions.hpp"
 
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
+#include <functional>
 #include <numeric>
 
+#include "engines/cuda/conv_direct/axes.hpp"
 #include "engines/cuda/conv_direct/epilogue.hpp"
 #include "engines/cuda/conv_direct/kernels.hpp"
 #include "model/operations/geometry.hpp"
@@ -42,30 +45,50 @@ std::optional<Combination> combination_of(Elementwise::Kind kind) {
   return std::nullopt;
 }
 
-/// How the operands lie over the output's images; empty if one of them does not lie as images or as a constant of one.
-std::optional<Broadcast> broadcast_of(const Request& request) {
+/// How the operands of the request walk over images; `inner`: axes of matrices. Empty if one of them is neither a
+/// constant of all images nor has the output's.
+std::optional<Broadcast> broadcast_of(const Request& request, Index inner = 0) {
   const Shape output = request.output_shape();
-  if (output.size() < 2 || output.size() > kMostAxes + 1) return std::nullopt;
-  Broadcast broadcast;
-  broadcast.axes = static_cast<Index>(output.size()) - 1;
-  for (Index axis = 0; axis < broadcast.axes; ++axis) broadcast.extents[axis] = static_cast<Index>(output[axis + 1]);
+  std::array<OperandShape, 2> operands;
   for (Index k = 0; k < 2; ++k) {
-    Shape shape = request.inputs[k].shape;
-    broadcast.has_images[k] = has_images(request, k) && shape.size() == output.size();
-    if (!broadcast.has_images[k]) {
-      if (!request.model.values[request.inputs[k].value].constant) return std::nullopt;
-      shape.insert(shape.begin(), output.size() - shape.size(), 1);
-      if (shape.front() != 1) return std::nullopt;
-    }
-    std::size_t step = 1;
-    for (Index axis = broadcast.axes; axis-- > 0;) {
-      const auto extent = static_cast<std::size_t>(shape[axis + 1]);
-      broadcast.steps[k][axis] = extent == 1 ? 0 : static_cast<Index>(step);
-      step *= extent;
-    }
-    broadcast.elements[k] = step;
+    const Shape& shape = request.inputs[k].shape;
+    operands[k] = {shape, has_images(request, k) && shape.size() == output.size()};
+    if (!operands[k].has_images && !request.model.values[request.inputs[k].value].constant) return std::nullopt;
   }
-  return broadcast;
+  return broadcast_over(output, operands, inner);
+}
+
+/// The offers of a kernel of two operands, of which one at most is a constant; none if both are. `run` takes a, b, the
+/// blocks of images, the images of each, and y. `multiply_adds`: of an image.
+Offers offers_of_two(const Request& request, const Broadcast& broadcast, double multiply_adds,
+                     const std::function<void(const float*, const float*, std::size_t, Index, float*)>& run) {
+  std::vector<Constant> constants;
+  for (int k = 0; k < 2; ++k) {
+    if (broadcast.has_images[k]) continue;
+    const Tensor& tensor = *request.model.values[request.inputs[k].value].constant;
+    constants.push_back(
+        {.part = k,
+         .form = "row-major, on the device",
+         .bytes = tensor.values.bytes(),
+         .fill = [&tensor](std::byte* to) { std::memcpy(to, tensor.values.data(), tensor.values.bytes()); },
+         .on_device = true});
+  }
+  if (constants.size() == 2) return {};
+  return in_both_layouts([&](const Layout& layout) {
+    const std::size_t blocks = blocks_of(layout, request.output_shape());
+    const Index together = images_together(layout);
+    Offer offer = element_offer(
+        request, layout,
+        [=](const Operands& at) {
+          const auto operand = [&](Index k) { return broadcast.has_images[k] ? at.floats(k) : at.constant(0); };
+          run(operand(0), operand(1), blocks, together, at.results());
+        },
+        multiply_adds * static_cast<double>(blocks * together));
+    for (Index k = 0; k < 2; ++k)
+      if (!broadcast.has_images[k]) offer.inputs[k] = program::kRows;  // not read
+    offer.constants = constants;
+    return offer;
+  });
 }
 
 Offers offers_of(const Request& request, Pooling pooling) {
@@ -124,31 +147,26 @@ Offers elementwise_offers(const Request& request, const Elementwise& elementwise
   const std::optional<Combination> combination = combination_of(elementwise.kind);
   const std::optional<Broadcast> broadcast = broadcast_of(request);
   if (!combination || !broadcast) return {};
-  std::vector<Constant> constants;
-  for (int k = 0; k < 2; ++k) {
-    if (broadcast->has_images[k]) continue;
-    const Tensor& tensor = *request.model.values[request.inputs[k].value].constant;
-    constants.push_back(
-        {.part = k,
-         .form = "row-major, on the device",
-         .bytes = tensor.values.bytes(),
-         .fill = [&tensor](std::byte* to) { std::memcpy(to, tensor.values.data(), tensor.values.bytes()); },
-         .on_device = true});
-  }
-  if (constants.size() == 2) return {};
-  return in_both_layouts([&](const Layout& layout) {
-    Offer offer = element_offer(
-        request, layout,
-        [broadcast = *broadcast, combination = *combination, blocks = blocks_of(layout, request.output_shape()),
-         together = images_together(layout)](const Operands& at) {
-          const auto operand = [&](Index k) { return broadcast.has_images[k] ? at.floats(k) : at.constant(0); };
-          combine(operand(0), operand(1), blocks, together, broadcast, combination, at.results(), cudaStreamPerThread);
-        });
-    for (Index k = 0; k < 2; ++k)
-      if (!broadcast->has_images[k]) offer.inputs[k] = program::kRows;  // not read
-    offer.constants = constants;
-    return offer;
-  });
+  return offers_of_two(request, *broadcast, 0,
+                       [=](const float* a, const float* b, std::size_t blocks, Index together, float* y) {
+                         combine(a, b, blocks, together, *broadcast, *combination, y, cudaStreamPerThread);
+                       });
+}
+
+Offers product_offers(const Request& request, const MatMul& node) {
+  const std::optional<Broadcast> broadcast = broadcast_of(request, 2);
+  if (!broadcast) return {};
+  const Shape y = request.output_shape();
+  const MatrixProduct product{.matrices = *broadcast,
+                              .rows = static_cast<Index>(y[y.size() - 2]),
+                              .terms = static_cast<Index>(request.inputs[0].shape.back()),
+                              .columns = static_cast<Index>(y.back()),
+                              .transposed = node.transposed};
+  const double of_image = static_cast<double>(elements_of_image(y)) * product.terms;
+  return offers_of_two(request, *broadcast, of_image,
+                       [=](const float* a, const float* b, std::size_t blocks, Index together, float* results) {
+                         multiply_matrices(a, b, blocks, together, product, results, cudaStreamPerThread);
+                       });
 }
 
 Offers concat_offers(const Request& request, const Concat& concat) {

@@ -8,7 +8,7 @@
 #include <optional>
 #include <vector>
 
-#include "spdnn/types.hpp"
+#include "spdnn/tensor.hpp"
 
 struct CUstream_st;  // of CUDA
 
@@ -63,6 +63,14 @@ struct Broadcast {
   bool has_images[2]{};       ///< else it has one number for all images
   std::size_t elements[2]{};  ///< of an image
 };
+
+struct OperandShape {
+  Shape shape;
+  bool has_images = false;  ///< those of the output, on axis 0
+};
+/// For a result with images on axis 0. The last `inner` axes of an operand are elements of its own that the walk does
+/// not reach, such as those of matrices. Empty if there are too many axes, or a constant has images.
+std::optional<Broadcast> broadcast_over(const Shape& output, const std::array<OperandShape, 2>& operands, Index inner);
 
 enum class Combination : std::uint8_t { add, subtract, multiply, divide, maximum, minimum, power };
 

@@ -21,6 +21,7 @@ Offers half_offers(const program::Request& request, const Convolution& convoluti
 Offers linear_offers(const program::Request& request, const Linear& linear);
 Offers activation_offers(const program::Request& request, const Activation& activation);  // functions.cpp
 Offers elementwise_offers(const program::Request& request, const Elementwise& elementwise);
+Offers product_offers(const program::Request& request, const MatMul& product);
 Offers concat_offers(const program::Request& request, const Concat& concat);
 Offers pool_offers(const program::Request& request, const Pool& node);
 Offers global_pool_offers(const program::Request& request, const GlobalPool& node);
@@ -42,9 +43,9 @@ inline Index images_together(const program::Layout& layout) {
   return layout.order == program::Order::images32 ? Index{program::kImagesTogether} : 1;
 }
 
-/// An offer of a kernel that reads and writes one layout alone, and is bound by memory.
+/// An offer of a kernel that reads and writes one layout alone, and is bound by memory if it has no multiply-adds.
 program::Offer element_offer(const program::Request& request, const program::Layout& layout,
-                             std::function<void(const program::Operands&)> run);
+                             std::function<void(const program::Operands&)> run, double multiply_adds = 0);
 
 /// The offers of such a kernel in images32 and in rows; make(layout) makes one.
 template <class Make>

@@ -11,6 +11,7 @@
 
 #include "core/types/narrow_floats.hpp"
 #include "engines/cuda/conv_direct/epilogue.hpp"
+#include "engines/cuda/conv_direct/groups.hpp"
 #include "engines/cuda/conv_direct/kernels.hpp"
 #include "engines/cuda/runtime/device.hpp"
 #include "model/operations/geometry.hpp"
@@ -28,21 +29,29 @@ using program::Request;
 
 constexpr Offset kMostNonzeros = Offset{1} << 28U;  ///< their places have 32 bits
 
-DirectShape shape_of(const Request& request, const Convolution& convolution) {
-  return direct_shape({image_extents(request.inputs[0].shape), image_extents(request.output_shape()),
-                       convolution.groups, convolution.window});
+ConvolutionShape convolution_shape(const Request& request, const Convolution& convolution) {
+  return {image_extents(request.inputs[0].shape), image_extents(request.output_shape()), convolution.groups,
+          convolution.window};
 }
 
-/// A linear node as a convolution of one pixel: the blocks of images take the place of rows.
+DirectShape shape_of(const Request& request, const Convolution& convolution) {
+  return direct_shape(convolution_shape(request, convolution));
+}
+
+/// A linear node as a convolution of one pixel: the blocks of images, and in these all that comes before the last axis,
+/// take the place of rows.
 DirectShape shape_of(const Request& request, const Linear& linear) {
-  const auto inputs = static_cast<Index>(request.inputs[0].shape[1]);
-  const Index outputs = linear.weights.csr().rows;
-  const auto blocks = static_cast<Index>(blocks_of(kImages32, request.output_shape()));
+  const CsrMatrix& weights = linear.weights.csr();
+  const Index inputs = weights.cols;
+  const Index outputs = weights.rows;
+  const Shape results = request.output_shape();
+  const auto rows = static_cast<Index>(blocks_of(kImages32, results) *
+                                       static_cast<std::size_t>(elements_of_image(results)) / outputs);
   return {.channels = inputs,
           .filters = outputs,
           .blocks = 1,
-          .in = {blocks, 1},
-          .out = {blocks, 1},
+          .in = {rows, 1},
+          .out = {rows, 1},
           .kernel = {1, 1},
           .stride = {1, 1},
           .dilation = {1, 1},
@@ -65,60 +74,116 @@ Offer offer_of(const Request& request, const std::optional<std::vector<Function>
   return offer;
 }
 
-/// The tiling, and the largest part of the weights in it.
-struct Fitted {
-  DirectTiling tiling;
-  std::size_t part_bytes;
+/// The work of a launch: a step, or a group of it.
+struct Part {
+  DirectShape shape;
+  std::shared_ptr<const CsrMatrix> weights;
+  const float* bias;  ///< null, or of the first filter
+  std::size_t x_at = 0, y_at = 0;
+  DirectTiling tiling{};
+  std::size_t part_bytes = 0;  ///< see DirectWeights
+  std::size_t entries = 0;
+  std::size_t weights_at = 0;  ///< in the constant
+
+  std::size_t bytes() const { return (DirectWeights::bytes(shape, tiling, entries) + 15) / 16 * 16; }
 };
 
-std::optional<Fitted> fitted(const DirectShape& shape, const CsrMatrix& weights, std::size_t block_bytes,
-                             const DirectForm& form) {
-  for (std::size_t bytes = block_bytes; bytes > block_bytes / 8; bytes -= block_bytes / 8) {
-    const std::optional<DirectTiling> tiling = direct_tiling(shape, weights.entries(), bytes, form);
-    if (!tiling) return std::nullopt;
-    const std::size_t part = DirectWeights::largest_part(shape, *tiling, weights);
-    if (direct_shared_bytes(*tiling, part) <= block_bytes) return Fitted{*tiling, part};
-  }
-  return std::nullopt;
+const float* data_of(const std::vector<float>& bias, Index first) {
+  return bias.empty() ? nullptr : bias.data() + first;
 }
 
-Offers direct_offers(const Request& request, const DirectShape& shape, const CsrMatrix& weights,
-                     const std::vector<float>& bias, const DirectForm& form = {},
+Part whole(const DirectShape& shape, const CsrMatrix& weights, const std::vector<float>& bias) {
+  return {shape, {std::shared_ptr<void>(), &weights}, data_of(bias, 0)};
+}
+
+/// The parts of a convolution; none if a group has fewer filters than a block of threads has warps.
+std::vector<Part> parts_of(const Request& request, const Convolution& convolution) {
+  const CsrMatrix& weights = convolution.weights.csr();
+  if (convolution.groups == 1) return {whole(shape_of(request, convolution), weights, convolution.bias)};
+  std::vector<Part> parts;
+  if (weights.rows / convolution.groups < kDirectWarps) return parts;
+  for (DirectGroup& group : direct_groups(convolution_shape(request, convolution), weights))
+    parts.push_back({group.shape, std::make_shared<const CsrMatrix>(std::move(group.weights)),
+                     data_of(convolution.bias, group.first_filter), group.x_at, group.y_at});
+  return parts;
+}
+
+/// Finds the tiling of a part; false if it does not fit.
+bool fit(Part& part, std::size_t block_bytes, const DirectForm& form) {
+  for (std::size_t bytes = block_bytes; bytes > block_bytes / 8; bytes -= block_bytes / 8) {
+    const std::optional<DirectTiling> tiling = direct_tiling(part.shape, part.weights->entries(), bytes, form);
+    if (!tiling) return false;
+    part.tiling = *tiling;
+    part.part_bytes = DirectWeights::largest_part(part.shape, *tiling, *part.weights);
+    part.entries = DirectWeights::entries(part.shape, *tiling, *part.weights);
+    if (direct_shared_bytes(*tiling, part.part_bytes) <= block_bytes) return true;
+  }
+  return false;
+}
+
+/// Functions of results that begin at a number of the output.
+Functions moved(Functions functions, std::size_t to) {
+  for (Index i = 0; i < functions.count; ++i)
+    if (functions.all[i].other != nullptr) functions.all[i].other += to;
+  return functions;
+}
+
+std::string detail_of(const std::vector<Part>& parts, const DirectForm& form) {
+  const DirectTiling& tiling = parts.front().tiling;
+  std::string detail = fmt::format("tiles of {} x {} pixels, {} filters per warp, {} channels at a time", form.images,
+                                   tiling.columns, tiling.filters, tiling.channels);
+  if (parts.size() > 1) detail += fmt::format(", {} groups one after another", parts.size());
+  if (form.half)
+    detail += fmt::format(", {} products are added in fp16 before their sum is added in fp32", kTermsInHalves);
+  if (!form.equal) return detail;
+  double entries = 0;
+  double nonzeros = 0;
+  for (const Part& part : parts) {
+    entries += static_cast<double>(part.entries);
+    nonzeros += static_cast<double>(part.weights->entries());
+  }
+  return detail +
+         fmt::format(", {:.1f} % of the entries have weight 0", 100 * (entries - nonzeros) / std::max(entries, 1.0));
+}
+
+Offers direct_offers(const Request& request, std::vector<Part> parts, const DirectForm& form = {},
                      decltype(&convolve_directly) convolve = convolve_directly) {
   const cudaDeviceProp& device = current_device_properties();
-  const std::optional<Fitted> fit = fitted(shape, weights, device.sharedMemPerBlockOptin, form);
-  if (!fit) return {};
-  const DirectTiling tiling = fit->tiling;
-  const std::size_t entries = DirectWeights::entries(shape, tiling, weights);
+  std::size_t bytes = 0;
+  double seconds = 0;
+  for (Part& part : parts) {
+    if (!fit(part, device.sharedMemPerBlockOptin, form)) return {};
+    part.weights_at = bytes;
+    bytes += part.bytes();
+    seconds += direct_seconds(part.shape, part.tiling, part.entries, static_cast<Index>(device.multiProcessorCount));
+  }
+  if (parts.empty()) return {};
   const bool fuses = form.has_functions() || request.step.fused.empty();
   const auto fused = fuses ? fused_functions(request) : std::nullopt;
-  Offer offer =
-      offer_of(request, fused, direct_seconds(shape, tiling, entries, static_cast<Index>(device.multiProcessorCount)));
-  offer.detail = fmt::format("tiles of {} x {} pixels, {} filters per warp, {} channels at a time", form.images,
-                             tiling.columns, tiling.filters, tiling.channels);
+  Offer offer = offer_of(request, fused, seconds);
+  offer.detail = detail_of(parts, form);
   if (form.half) {
     offer.inputs = {kHalfImages32};
     offer.output = kHalfImages32;
     offer.terms_in_fp16 = kTermsInHalves;
-    offer.detail += fmt::format(", {} products are added in fp16 before their sum is added in fp32", kTermsInHalves);
   }
-  if (form.equal)
-    offer.detail += fmt::format(", {:.1f} % of the entries have weight 0",
-                                100 * static_cast<double>(entries - weights.entries()) /
-                                    static_cast<double>(std::max(entries, std::size_t{1})));
   offer.constants.push_back({.part = 0,
                              .form = fmt::format("conv_direct, {}", offer.detail),
-                             .bytes = DirectWeights::bytes(shape, tiling, entries),
+                             .bytes = bytes,
                              .fill =
-                                 [=, &weights, &bias](std::byte* to) {
-                                   DirectWeights::pack(shape, tiling, weights, bias.empty() ? nullptr : bias.data(),
-                                                       to);
+                                 [parts](std::byte* to) {
+                                   for (const Part& part : parts)
+                                     DirectWeights::pack(part.shape, part.tiling, *part.weights, part.bias,
+                                                         to + part.weights_at);
                                  },
                              .on_device = true});
-  offer.bind = [=, part = fit->part_bytes, own = request.own_inputs()] {
+  offer.bind = [=, own = request.own_inputs()] {
     return program::bound([=](const Operands& at) {
       const Functions functions = with_operands(fused.value_or(std::vector<Function>()), own, at);
-      convolve(shape, tiling, at.constants[0], part, at.inputs[0], functions, at.output, cudaStreamPerThread);
+      for (const Part& part : parts)
+        convolve(part.shape, part.tiling, at.constants[0] + part.weights_at, part.part_bytes,
+                 at.inputs[0] + part.x_at * form.pixel_bytes(), moved(functions, part.y_at * program::kImagesTogether),
+                 at.output + part.y_at * form.pixel_bytes(), cudaStreamPerThread);
     });
   };
   return {std::move(offer)};
@@ -197,18 +262,16 @@ Offers convolution_offers(const Request& request, const Convolution& convolution
   if (!has_images(request, 0)) return {};
   const CsrMatrix& weights = convolution.weights.csr();
   if (weights.entries() > kMostNonzeros) return {};
-  const DirectShape shape = shape_of(request, convolution);
-  Offers offers;
-  if (convolution.groups == 1) offers = direct_offers(request, shape, weights, convolution.bias);
-  if (offers.empty()) offers.push_back(tap_offer(request, shape, convolution));
+  Offers offers = direct_offers(request, parts_of(request, convolution));
+  if (offers.empty() || convolution.groups > 1)
+    offers.push_back(tap_offer(request, shape_of(request, convolution), convolution));
   return offers;
 }
 
 Offers convolution_offers_in(const DirectForm& form, decltype(&convolve_directly) convolve, const Request& request,
                              const Convolution& convolution) {
-  const CsrMatrix& weights = convolution.weights.csr();
-  if (!has_images(request, 0) || convolution.groups != 1 || weights.entries() > kMostNonzeros) return {};
-  return direct_offers(request, shape_of(request, convolution), weights, convolution.bias, form, convolve);
+  if (!has_images(request, 0) || convolution.weights.csr().entries() > kMostNonzeros) return {};
+  return direct_offers(request, parts_of(request, convolution), form, convolve);
 }
 
 Offers half_offers(const Request& request, const Convolution& convolution) {
@@ -221,8 +284,10 @@ Offers half_offers(const Request& request, const Convolution& convolution) {
 
 Offers linear_offers(const Request& request, const Linear& linear) {
   const CsrMatrix& weights = linear.weights.csr();
-  if (request.inputs[0].shape.size() != 2 || !has_images(request, 0) || weights.entries() > kMostNonzeros) return {};
-  return direct_offers(request, shape_of(request, linear), weights, linear.bias);
+  if (request.inputs[0].shape.size() < 2 || !has_images(request, 0) || weights.rows == 0 ||
+      weights.entries() > kMostNonzeros)
+    return {};
+  return direct_offers(request, {whole(shape_of(request, linear), weights, linear.bias)});
 }
 
 }  // namespace spdnn::cuda

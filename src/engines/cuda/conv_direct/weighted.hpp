@@ -7,7 +7,8 @@
 
 namespace spdnn::cuda {
 
-/// The offers of a kernel that convolves in a form of its own; none if a convolution has groups or does not fit.
+/// The offers of a kernel that convolves in a form of its own; none if a convolution has groups of few filters
+/// or does not fit.
 std::vector<program::Offer> convolution_offers_in(const DirectForm& form, decltype(&convolve_directly) convolve,
                                                   const program::Request& request, const Convolution& convolution);
 

@@ -41,7 +41,6 @@ double measured_seconds(const program::Request& request, const program::Offer& o
 }
 
 std::vector<program::Offer> uniform_offers(const program::Request& request, const Convolution& convolution) try {
-  if (convolution.groups != 1) return program::only({.why_not = "conv_uniform has no groups"});
   std::vector<program::Offer> offers;
   std::vector<std::string> times;
   for (const Index images : kSubBatches)
@@ -53,7 +52,9 @@ std::vector<program::Offer> uniform_offers(const program::Request& request, cons
       offers.push_back(std::move(offer));
     }
   for (program::Offer& offer : offers) offer.detail += fmt::format("; measured {}", fmt::join(times, ", "));
-  if (offers.empty()) return program::only({.why_not = "not even one channel of a tile fits into shared memory"});
+  if (offers.empty())
+    return program::only(
+        {.why_not = "groups have too few filters, or not even one channel of a tile fits into shared memory"});
   return offers;
 } catch (const DeviceError& error) {
   return program::only({.why_not = error.what()});
