@@ -156,8 +156,7 @@ TEST(EmulatedConvPecr, IsTheMaximaOfTheSumsInTheOrderOfTheWeights) {
 }
 
 TEST(EmulatedConvEcr, WindowsThatNoBitmapCoversHaveNoTile) {
-  DirectShape shape{.channels = 1, .filters = 1, .in = {20, 20}, .out = {4, 4}, .kernel = {3, 3}, .stride = {1, 1}};
-  shape.dilation[0] = shape.dilation[1] = 3;
+  DirectShape shape = direct_shape({{1, 1, 20, 20}, {1, 1, 4, 4}, 1, {.kernel = {3, 3}, .dilation = {3, 3}}});
   EXPECT_EQ(ecr_tiling(shape, false)->columns, 2U);
   shape.kernel[1] = 4;  // ten columns
   EXPECT_FALSE(ecr_tiling(shape, false));

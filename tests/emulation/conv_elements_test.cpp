@@ -123,15 +123,11 @@ TEST_P(EmulatedElements, PoolsAreOverWindows) {
       const Window window{
           .kernel = {3, 2}, .stride = {2, 1}, .dilation = {1, 2}, .pad_begin = {1, 0}, .pad_end = {1, 1}};
       Alone one(Pool{.kind = kind, .window = window, .count_padding = count_padding}, {3, 7, 5}, GetParam());
-      Pooling pooling{.maximum = kind == Pool::Kind::max, .count_padding = count_padding, .in = {7, 5}};
-      for (std::size_t axis = 0; axis < 2; ++axis) {
-        pooling.out[axis] = static_cast<Index>(one.expected.shape[2 + axis]);
-        pooling.kernel[axis] = window.kernel[axis];
-        pooling.stride[axis] = window.stride[axis];
-        pooling.dilation[axis] = window.dilation[axis];
-        pooling.pad_begin[axis] = window.pad_begin[axis];
-        pooling.pad_end[axis] = window.pad_end[axis];
-      }
+      const ImageExtents out = image_extents(one.expected.shape);
+      Pooling pooling{window_axes({kImages, 3, 7, 5}, out, window)};
+      std::copy(window.pad_end.begin(), window.pad_end.end(), pooling.pad_end);
+      pooling.maximum = kind == Pool::Kind::max;
+      pooling.count_padding = count_padding;
       run_elements([&] { pool_kernel(one.x.data(), one.blocks * 3, one.together, pooling, one.y.data()); });
       EXPECT_LE(one.deviation(), 1) << count_padding;
     }

@@ -14,6 +14,19 @@ Shape with_image_extents(const Shape& like, Extent channels, Extent height, Exte
   return {like[0], channels, height, width};
 }
 
+WindowAxes window_axes(const ImageExtents& in, const ImageExtents& out, const Window& window) {
+  WindowAxes axes;
+  for (std::size_t axis = 0; axis < 2; ++axis) {
+    axes.in[axis] = static_cast<Index>(in.spatial(axis));
+    axes.out[axis] = static_cast<Index>(out.spatial(axis));
+    axes.kernel[axis] = window.kernel[axis];
+    axes.stride[axis] = window.stride[axis];
+    axes.dilation[axis] = window.dilation[axis];
+    axes.pad[axis] = window.pad_begin[axis];
+  }
+  return axes;
+}
+
 std::optional<Extent> window_count(const Window& window, std::size_t axis, Extent length, bool round_up) {
   const Extent stride = window.stride[axis];
   const Extent before = window.pad_begin[axis];

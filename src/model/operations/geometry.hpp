@@ -35,6 +35,17 @@ struct ConvolutionShape {
   bool depthwise() const { return groups > 1 && channels() == 1 && filters() == 1; }
 };
 
+/// Windows over planes by axis, as kernels take them: 0 is H, 1 is W.
+struct WindowAxes {
+  Index in[2]{};
+  Index out[2]{};
+  Index kernel[2]{};
+  Index stride[2]{};
+  Index dilation[2]{};
+  Index pad[2]{};  ///< at the beginning
+};
+WindowAxes window_axes(const ImageExtents& in, const ImageExtents& out, const Window& window);
+
 /// The number of windows along axis H (0) or W (1) of that length; empty if none fits. Rounding up adds no window that
 /// would begin beyond the image.
 std::optional<Extent> window_count(const Window& window, std::size_t axis, Extent length, bool round_up = false);

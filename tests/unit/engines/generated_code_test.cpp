@@ -415,20 +415,7 @@ TEST(GeneratedCode, ComputesLayersOfManyChunksAndTiles) {
 
 TEST(GeneratedCode, AppliesFunctionsAfterTheBias) {
   using Kind = Function::Kind;
-  const DirectShape shape{.channels = 2,
-                          .filters = 1,
-                          .blocks = 1,
-                          .in = {1, 4},
-                          .out = {1, 4},
-                          .kernel = {1, 1},
-                          .stride = {1, 1},
-                          .dilation = {1, 1},
-                          .in_block = 8,
-                          .in_channel = 4,
-                          .in_row = 4,
-                          .out_block = 4,
-                          .out_channel = 4,
-                          .out_row = 4};
+  const DirectShape shape = direct_shape({{1, 2, 1, 4}, {1, 1, 1, 4}, 1, {}});
   const CsrMatrix weights = make_csr(1, 2, {0, 2}, {0, 1}, {1, 2});
   const float bias = 0.5F;
   const GeneratedTiling tiling = generated_tilings(shape, weights, kLimits).front();

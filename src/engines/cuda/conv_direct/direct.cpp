@@ -159,17 +159,10 @@ std::vector<std::size_t> part_entries(const DirectShape& shape, const DirectTili
 DirectShape direct_shape(const ConvolutionShape& convolution) {
   constexpr Extent kTogether = kPixelBytes / sizeof(float);
   const auto& [in, out, groups, window] = convolution;
-  DirectShape shape{.channels = static_cast<Index>(in.channels),
-                    .filters = static_cast<Index>(out.channels),
-                    .blocks = static_cast<Index>((in.images + kTogether - 1) / kTogether)};
-  for (std::size_t axis = 0; axis < 2; ++axis) {
-    shape.in[axis] = static_cast<Index>(in.spatial(axis));
-    shape.out[axis] = static_cast<Index>(out.spatial(axis));
-    shape.kernel[axis] = window.kernel[axis];
-    shape.stride[axis] = window.stride[axis];
-    shape.dilation[axis] = window.dilation[axis];
-    shape.pad[axis] = window.pad_begin[axis];
-  }
+  DirectShape shape{window_axes(in, out, window)};
+  shape.channels = static_cast<Index>(in.channels);
+  shape.filters = static_cast<Index>(out.channels);
+  shape.blocks = static_cast<Index>((in.images + kTogether - 1) / kTogether);
   shape.in_row = shape.in[1];
   shape.in_channel = shape.in_row * shape.in[0];
   shape.in_block = shape.in_channel * shape.channels;

@@ -21,17 +21,11 @@ inline constexpr Index kNoFilter = 0xffffffff;
 inline constexpr std::size_t kPixelBytes = 128;  ///< of 32 images in fp32
 
 /// A convolution without groups as the kernel sees it. A pixel is one of a channel, of 32 images: 32 floats. Steps are
-/// in pixels. By axis: 0 is H, 1 is W.
-struct DirectShape {
+/// in pixels.
+struct DirectShape : WindowAxes {
   Index channels = 0;
   Index filters = 0;
   Index blocks = 0;  ///< of images
-  Index in[2]{};
-  Index out[2]{};
-  Index kernel[2]{};
-  Index stride[2]{};
-  Index dilation[2]{};
-  Index pad[2]{};  ///< at the beginning
   std::size_t in_block = 0, in_channel = 0, in_row = 0;
   std::size_t out_block = 0, out_channel = 0, out_row = 0;
 };

@@ -13,7 +13,6 @@
 #include "engines/cuda/conv_direct/axes.hpp"
 #include "engines/cuda/conv_direct/epilogue.hpp"
 #include "engines/cuda/conv_direct/kernels.hpp"
-#include "model/operations/geometry.hpp"
 
 namespace spdnn::cuda {
 
@@ -91,14 +90,13 @@ Offers offers_of_two(const Request& request, const Broadcast& broadcast, double 
   });
 }
 
-Offers offers_of(const Request& request, Pooling pooling) {
+Offers offers_of(const Request& request, const Window& window, Pool::Kind kind, bool count_padding) {
   if (!has_images(request, 0)) return {};
   const ImageExtents in = image_extents(request.inputs[0].shape);
-  const ImageExtents out = image_extents(request.output_shape());
-  for (std::size_t axis = 0; axis < 2; ++axis) {
-    pooling.in[axis] = static_cast<Index>(in.spatial(axis));
-    pooling.out[axis] = static_cast<Index>(out.spatial(axis));
-  }
+  Pooling pooling{window_axes(in, image_extents(request.output_shape()), window)};
+  std::copy(window.pad_end.begin(), window.pad_end.end(), pooling.pad_end);
+  pooling.maximum = kind == Pool::Kind::max;
+  pooling.count_padding = count_padding;
   return in_both_layouts([&](const Layout& layout) {
     const std::size_t planes = blocks_of(layout, request.output_shape()) * static_cast<std::size_t>(in.channels);
     return element_offer(request, layout, [=, together = images_together(layout)](const Operands& at) {
@@ -202,25 +200,13 @@ Offers concat_offers(const Request& request, const Concat& concat) {
 }
 
 Offers pool_offers(const Request& request, const Pool& node) {
-  Pooling pooling{.maximum = node.kind == Pool::Kind::max, .count_padding = node.count_padding};
-  for (std::size_t axis = 0; axis < 2; ++axis) {
-    pooling.kernel[axis] = node.window.kernel[axis];
-    pooling.stride[axis] = node.window.stride[axis];
-    pooling.dilation[axis] = node.window.dilation[axis];
-    pooling.pad_begin[axis] = node.window.pad_begin[axis];
-    pooling.pad_end[axis] = node.window.pad_end[axis];
-  }
-  return offers_of(request, pooling);
+  return offers_of(request, node.window, node.kind, node.count_padding);
 }
 
 Offers global_pool_offers(const Request& request, const GlobalPool& node) {
   const ImageExtents in = image_extents(request.inputs[0].shape);
-  Pooling pooling{.maximum = node.kind == Pool::Kind::max};
-  for (std::size_t axis = 0; axis < 2; ++axis) {
-    pooling.kernel[axis] = static_cast<Index>(in.spatial(axis));
-    pooling.stride[axis] = pooling.dilation[axis] = 1;
-  }
-  return offers_of(request, pooling);
+  return offers_of(request, {.kernel = {static_cast<Index>(in.height), static_cast<Index>(in.width)}}, node.kind,
+                   false);
 }
 
 }  // namespace spdnn::cuda

@@ -107,7 +107,7 @@ void join(const float* x, std::size_t blocks, Index together, std::size_t outer,
 
 void pool(const float* x, std::size_t planes, Index together, const Pooling& pooling, float* y, cudaStream_t stream) {
   const auto covers = [&](int axis) {
-    return pooling.out[axis] == 1 && pooling.kernel[axis] == pooling.in[axis] && pooling.pad_begin[axis] == 0;
+    return pooling.out[axis] == 1 && pooling.kernel[axis] == pooling.in[axis] && pooling.pad[axis] == 0;
   };
   if (together == 1 && covers(0) && covers(1) && pooling.dilation[0] == 1 && pooling.dilation[1] == 1)
     return launch_overlapped(pool_planes_kernel, element_blocks(planes, kLanes), kElementThreads, 0, stream, x, planes,

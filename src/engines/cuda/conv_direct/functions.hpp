@@ -8,7 +8,7 @@
 #include <optional>
 #include <vector>
 
-#include "spdnn/tensor.hpp"
+#include "model/operations/geometry.hpp"
 
 struct CUstream_st;  // of CUDA
 
@@ -82,16 +82,10 @@ void join(const float* x, std::size_t blocks, Index together, std::size_t outer,
           std::size_t first, float* y, CUstream_st* stream);
 
 /// Maxima or means over windows of each channel's plane.
-struct Pooling {
+struct Pooling : WindowAxes {
+  Index pad_end[2]{};
   bool maximum = true;
   bool count_padding = false;  ///< a mean is over the padded places too
-  Index in[2]{};               ///< height, width
-  Index out[2]{};
-  Index kernel[2]{};
-  Index stride[2]{};
-  Index dilation[2]{};
-  Index pad_begin[2]{};
-  Index pad_end[2]{};
 };
 
 void pool(const float* x, std::size_t planes, Index together, const Pooling& pooling, float* y, CUstream_st* stream);

@@ -25,15 +25,14 @@ __global__ void __launch_bounds__(kElementThreads)
       for (Index s = 0; s < pooling.kernel[1]; ++s) {
         const Index row = at[0] * pooling.stride[0] + r * pooling.dilation[0];     // in the padded image
         const Index column = at[1] * pooling.stride[1] + s * pooling.dilation[1];  // likewise
-        const bool padded = row < pooling.pad_begin[0] + pooling.in[0] + pooling.pad_end[0] &&
-                            column < pooling.pad_begin[1] + pooling.in[1] + pooling.pad_end[1];
-        const bool exists = row >= pooling.pad_begin[0] && row < pooling.pad_begin[0] + pooling.in[0] &&
-                            column >= pooling.pad_begin[1] && column < pooling.pad_begin[1] + pooling.in[1];
+        const bool padded = row < pooling.pad[0] + pooling.in[0] + pooling.pad_end[0] &&
+                            column < pooling.pad[1] + pooling.in[1] + pooling.pad_end[1];
+        const bool exists = row >= pooling.pad[0] && row < pooling.pad[0] + pooling.in[0] && column >= pooling.pad[1] &&
+                            column < pooling.pad[1] + pooling.in[1];
         places += exists || (pooling.count_padding && padded) ? 1 : 0;
         if (!exists) continue;
         const float one =
-            from[((row - pooling.pad_begin[0]) * std::size_t{pooling.in[1]} + column - pooling.pad_begin[1]) *
-                 together];
+            from[((row - pooling.pad[0]) * std::size_t{pooling.in[1]} + column - pooling.pad[1]) * together];
         value = pooled(pooling.maximum, value, one);
       }
     y[i * together + lane] = pooling.maximum ? value : value / static_cast<float>(places);

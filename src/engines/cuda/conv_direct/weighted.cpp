@@ -41,24 +41,16 @@ DirectShape shape_of(const Request& request, const Convolution& convolution) {
 /// A linear node as a convolution of one pixel: the blocks of images, and in these all that comes before the last axis,
 /// take the place of rows.
 DirectShape shape_of(const Request& request, const Linear& linear) {
-  const CsrMatrix& weights = linear.weights.csr();
-  const Index inputs = weights.cols;
-  const Index outputs = weights.rows;
+  const Extent inputs = linear.weights.cols();
+  const Extent outputs = linear.weights.rows();
   const Shape results = request.output_shape();
-  const auto rows = static_cast<Index>(blocks_of(kImages32, results) *
-                                       static_cast<std::size_t>(elements_of_image(results)) / outputs);
-  return {.channels = inputs,
-          .filters = outputs,
-          .blocks = 1,
-          .in = {rows, 1},
-          .out = {rows, 1},
-          .kernel = {1, 1},
-          .stride = {1, 1},
-          .dilation = {1, 1},
-          .in_channel = 1,
-          .in_row = inputs,
-          .out_channel = 1,
-          .out_row = outputs};
+  const Extent rows = static_cast<Extent>(blocks_of(kImages32, results)) * elements_of_image(results) / outputs;
+  constexpr Extent kBlock = program::kImagesTogether;
+  DirectShape shape = direct_shape({{kBlock, inputs, rows, 1}, {kBlock, outputs, rows, 1}, 1, {}});
+  shape.in_channel = shape.out_channel = 1;
+  shape.in_row = shape.channels;
+  shape.out_row = shape.filters;
+  return shape;
 }
 
 constexpr program::Layout kHalfImages32{program::Order::images32, program::ElementType::fp16, program::Place::device};

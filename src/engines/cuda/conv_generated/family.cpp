@@ -73,16 +73,8 @@ std::string hash_of(std::span<const T> values) {
 /// Changes with the generator: a hash of the code of a small layer.
 std::string code_version() {
   static const std::string version = [] {
-    const DirectShape shape{.channels = 2,
-                            .filters = 2,
-                            .blocks = 1,
-                            .in = {5, 9},
-                            .out = {3, 5},
-                            .kernel = {3, 2},
-                            .stride = {2, 2},
-                            .dilation = {1, 1},
-                            .pad = {1, 1},
-                            .out_channel = 15};
+    const Window window{.kernel = {3, 2}, .stride = {2, 2}, .pad_begin = {1, 1}};
+    const DirectShape shape = direct_shape({{1, 2, 5, 9}, {1, 2, 3, 5}, 1, window});
     const CsrMatrix weights = make_csr(2, 12, {0, 2, 3}, {1, 7, 4}, {0.5F, 0.25F, 2});
     const GeneratedTiling tiling{.tile = {2, 2}, .read = {5, 4}, .channels = 1, .chunks = 2, .stages = 2, .kernels = 1};
     using Kind = Function::Kind;

@@ -94,17 +94,12 @@ std::optional<PixelShape> pixel_shape(const ConvolutionShape& convolution) {
   constexpr double kMostNumbers = 0x7fffffff;  // of all images
   if (largest >= 1U << kPlaceBits || largest * static_cast<double>(in.images) > kMostNumbers) return std::nullopt;
   if (std::uint64_t{window.kernel[0]} * window.kernel[1] > kMostTaps) return std::nullopt;
-  PixelShape shape{.images = static_cast<Index>(in.images),
-                   .channels = static_cast<Index>(in.channels),
-                   .filters = static_cast<Index>(out.channels),
-                   .groups = groups};
+  PixelShape shape{window_axes(in, out, window)};
+  shape.images = static_cast<Index>(in.images);
+  shape.channels = static_cast<Index>(in.channels);
+  shape.filters = static_cast<Index>(out.channels);
+  shape.groups = groups;
   for (std::size_t axis = 0; axis < 2; ++axis) {
-    shape.in[axis] = static_cast<Index>(in.spatial(axis));
-    shape.out[axis] = static_cast<Index>(out.spatial(axis));
-    shape.kernel[axis] = window.kernel[axis];
-    shape.stride[axis] = window.stride[axis];
-    shape.dilation[axis] = window.dilation[axis];
-    shape.pad[axis] = window.pad_begin[axis];
     const std::uint64_t read = (std::uint64_t{shape.out[axis]} - 1) * shape.stride[axis] +
                                (std::uint64_t{shape.kernel[axis]} - 1) * shape.dilation[axis] + 1;
     shape.padded = shape.padded || shape.pad[axis] > 0 || read > shape.in[axis];

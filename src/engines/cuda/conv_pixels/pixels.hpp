@@ -22,18 +22,12 @@ inline constexpr Index kPlaceBits = 26;  ///< of an entry's place in an image; i
 inline constexpr Index kMostTaps = 64;   ///< of a window
 inline constexpr Index kNobody = 0xffffffff;
 
-/// A convolution with any groups. By axis: 0 is H, 1 is W.
-struct PixelShape {
+/// A convolution with any groups.
+struct PixelShape : WindowAxes {
   Index images = 0;
   Index channels = 0;
   Index filters = 0;
   Index groups = 1;
-  Index in[2]{};
-  Index out[2]{};
-  Index kernel[2]{};
-  Index stride[2]{};
-  Index dilation[2]{};
-  Index pad[2]{};       ///< at the beginning
   bool padded = false;  ///< some window reaches beyond the image
 
   SPDNN_HOST_DEVICE Index in_plane() const { return in[0] * in[1]; }
