@@ -105,7 +105,7 @@ Bounded expected_of(testing::ModelCase& one, const DirectForm& form) {
 /// Computes a group's results; false if no tile fits into a block's shared memory. `bias`: null, or of the first
 /// filter.
 bool compute(const DirectGroup& group, const float* bias, std::size_t block_bytes, const DirectForm& form,
-             const std::byte* x, std::byte* y) {
+             const std::byte* x, std::byte* y, const Functions& functions = {}) {
   const auto& [shape, weights, first_filter, x_at, y_at] = group;
   const std::optional<DirectTiling> tiling = direct_tiling(shape, weights.entries(), block_bytes, form);
   if (!tiling) return false;
@@ -114,7 +114,7 @@ bool compute(const DirectGroup& group, const float* bias, std::size_t block_byte
   std::vector<std::byte> packed(DirectWeights::bytes(shape, *tiling, entries));
   DirectWeights::pack(shape, *tiling, weights, bias, packed.data());
   const std::size_t part = DirectWeights::largest_part(shape, *tiling, weights);
-  const Launch launch{.args = direct_args(shape, *tiling, packed.data(), part, x + x_at * form.pixel_bytes(), {},
+  const Launch launch{.args = direct_args(shape, *tiling, packed.data(), part, x + x_at * form.pixel_bytes(), functions,
                                           y + y_at * form.pixel_bytes()),
                       .blocks = static_cast<unsigned>(direct_blocks(shape, *tiling)),
                       .bytes = direct_shared_bytes(*tiling, part)};
@@ -157,6 +157,50 @@ TEST(EmulatedConvDirect, StaysWithinTheBound) { expect_within_the_bound({}, std:
 
 TEST(EmulatedConvDirect, StaysWithinTheBoundOfHalves) {
   expect_within_the_bound({.half = true}, std::size_t{30} << 10U);
+}
+
+TEST(EmulatedConvDirect, AppliesFunctionsOneAfterAnother) {
+  using Kind = Function::Kind;
+  struct Applied {
+    Function function;
+    float (*expected)(float x, float other);
+  };
+  const Applied all[] = {
+      {{Kind::line, 0.5F, 2}, [](float x, float) { return 0.5F * x + 2; }},
+      {{Kind::addition}, [](float x, float other) { return x + other; }},
+      {{Kind::clip, -1, 1.5F}, [](float x, float) { return std::clamp(x, -1.F, 1.5F); }},
+      {{Kind::leaky, 0.25F}, [](float x, float) { return x < 0 ? 0.25F * x : x; }},
+      {{Kind::sigmoid}, [](float x, float) { return 1 / (1 + std::exp(-x)); }},
+      {{Kind::hard_swish}, [](float x, float) { return x * std::clamp(x / 6 + 0.5F, 0.F, 1.F); }},
+      {{Kind::hard_sigmoid, 0.3F, 0.4F}, [](float x, float) { return std::clamp(0.3F * x + 0.4F, 0.F, 1.F); }},
+      {{Kind::tanh}, [](float x, float) { return std::tanh(x); }}};
+  testing::Rng rng(9);
+  for (const Extent width : {1, 2, 8, 9}) {
+    const Convolution convolution = testing::random_convolution(rng, 3, 50, testing::same_window(3, 3), 0.5);
+    const DirectGroup whole = std::move(
+        direct_groups({{33, 3, 5, width}, {33, 50, 5, width}, 1, convolution.window}, convolution.weights)[0]);
+    const std::vector<float> x = testing::random_values(rng, whole.shape.blocks * whole.shape.in_block * 32, -1, 1);
+    std::vector<float> expected(whole.shape.blocks * whole.shape.out_block * 32);
+    const std::vector<float> other = testing::random_values(rng, expected.size(), -1, 1);
+    const auto run = [&](const Functions& functions, std::vector<float>& y) {
+      return compute(whole, convolution.bias.data(), std::size_t{200} << 10U, {},
+                     reinterpret_cast<const std::byte*>(x.data()), reinterpret_cast<std::byte*>(y.data()), functions);
+    };
+    ASSERT_TRUE(run({}, expected));
+    std::vector<float> found(expected.size());
+    Functions functions;
+    for (const Applied& one : all) {
+      functions.all[functions.count] = one.function;
+      if (one.function.kind == Kind::addition) functions.all[functions.count].other = other.data();
+      ++functions.count;
+      for (std::size_t i = 0; i < expected.size(); ++i) expected[i] = one.expected(expected[i], other[i]);
+      ASSERT_TRUE(run(functions, found));
+      ASSERT_EQ(found, expected) << width << " columns, function " << static_cast<int>(one.function.kind);
+      if (functions.count < kMostFunctions) continue;
+      functions.count = 0;
+      ASSERT_TRUE(run({}, expected));
+    }
+  }
 }
 
 class EmulatedConvUniform : public ::testing::TestWithParam<Index> {};

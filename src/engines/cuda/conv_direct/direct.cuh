@@ -166,21 +166,14 @@ __device__ inline void add_halves(float4& sum, const __half2 (&halves)[2]) {
   sum = make_float4(sum.x + low.x, sum.y + low.y, sum.z + high.x, sum.w + high.y);
 }
 
-/// functions(sum + bias) of images at a place of the output; sum + bias in forms without functions.
-template <bool kFunctions>
-__device__ float finished(float sum, float bias, const Functions& functions, std::size_t at) {
-  return kFunctions ? apply(functions, sum + bias, at) : sum + bias;
+/// x = function(x, place) for neighbouring images, of which the first is at that place.
+template <class Function>
+__device__ void change_each(float2& x, std::size_t at, const Function& function) {
+  x = make_float2(function(x.x, at), function(x.y, at + 1));
 }
-template <bool kFunctions>
-__device__ float2 finished(const float2& sum, float bias, const Functions& functions, std::size_t at) {
-  return make_float2(finished<kFunctions>(sum.x, bias, functions, at),
-                     finished<kFunctions>(sum.y, bias, functions, at + 1));
-}
-template <bool kFunctions>
-__device__ float4 finished(const float4& sum, float bias, const Functions& functions, std::size_t at) {
-  return make_float4(
-      finished<kFunctions>(sum.x, bias, functions, at), finished<kFunctions>(sum.y, bias, functions, at + 1),
-      finished<kFunctions>(sum.z, bias, functions, at + 2), finished<kFunctions>(sum.w, bias, functions, at + 3));
+template <class Function>
+__device__ void change_each(float4& x, std::size_t at, const Function& function) {
+  x = make_float4(function(x.x, at), function(x.y, at + 1), function(x.z, at + 2), function(x.w, at + 3));
 }
 
 /// Writes numbers of neighbouring images.
@@ -359,25 +352,31 @@ __global__ void __launch_bounds__(kDirectThreads, 1)
                         (part.filters * kDirectWarps + warp) * Config::kFilters;
   const auto* bias = reinterpret_cast<const float*>(args.weights + args.bias_at);
   if (part.first[0] + images.row >= shape.out[0]) return;
+  const auto for_each_sum = [&](const auto& work) {
 #pragma unroll
-  for (Index f = 0; f < Config::kFilters; ++f) {
-    const Index filter = __ldg(filters + f);
-    if (filter == kNoFilter) continue;
-    const float b = __ldg(bias + filter);
-    const std::size_t place = (std::size_t{part.images} * shape.out_block + filter * shape.out_channel +
-                               (part.first[0] + images.row) * shape.out_row + part.first[1]) *
-                              32;
+    for (Index f = 0; f < Config::kFilters; ++f) {
+      const Index filter = __ldg(filters + f);
+      if (filter == kNoFilter) continue;
+      const std::size_t place = (std::size_t{part.images} * shape.out_block + filter * shape.out_channel +
+                                 (part.first[0] + images.row) * shape.out_row + part.first[1]) *
+                                32;
 #pragma unroll
-    for (Index q = 0; q < Config::kColumns; ++q) {
-      if (part.first[1] + q >= shape.out[1]) break;
+      for (Index q = 0; q < Config::kColumns; ++q) {
+        if (part.first[1] + q >= shape.out[1]) break;
 #pragma unroll
-      for (Index piece = 0; piece < Images::kPieces; ++piece) {
-        const std::size_t at = place + q * 32 + images.image(piece);
-        write_images<Config::kForm.half>(
-            args.y, at, finished<Config::kForm.has_functions()>(sums[f][q][piece], b, args.functions, at));
+        for (Index piece = 0; piece < Images::kPieces; ++piece)
+          work(sums[f][q][piece], place + q * 32 + images.image(piece), filter);
       }
     }
-  }
+  };
+  for_each_sum([&](auto& sum, std::size_t at, Index filter) {
+    change_each(sum, at, [b = __ldg(bias + filter)](float x, std::size_t) { return x + b; });
+  });
+  if constexpr (Config::kForm.has_functions())
+    with_functions(args.functions, [&](const auto& function) {
+      for_each_sum([&](auto& sum, std::size_t at, Index) { change_each(sum, at, function); });
+    });
+  for_each_sum([&](const auto& sum, std::size_t at, Index) { write_images<Config::kForm.half>(args.y, at, sum); });
 }
 
 }  // namespace spdnn::cuda

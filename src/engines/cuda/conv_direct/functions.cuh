@@ -6,31 +6,41 @@
 
 namespace spdnn::cuda {
 
-/// The function of a result, the `place`-th number of its tensor.
-__device__ inline float apply(const Function& function, float x, std::size_t place) {
+/// Calls work(f), where f(x, place) is the function of a result, the `place`-th number of its tensor. The kind is
+/// looked at once for all results: code that looks at it for each does not fit into the caches of instructions.
+template <class Work>
+__device__ void with_function(const Function& function, const Work& work) {
+  const float a = function.a;
+  const float b = function.b;
   switch (function.kind) {
     case Function::Kind::clip:
-      return fminf(function.b, fmaxf(function.a, x));
+      return work([a, b](float x, std::size_t) { return fminf(b, fmaxf(a, x)); });
     case Function::Kind::leaky:
-      return x < 0 ? function.a * x : x;
+      return work([a](float x, std::size_t) { return x < 0 ? a * x : x; });
     case Function::Kind::sigmoid:
-      return 1 / (1 + expf(-x));
+      return work([](float x, std::size_t) { return 1 / (1 + expf(-x)); });
     case Function::Kind::tanh:
-      return tanhf(x);
+      return work([](float x, std::size_t) { return tanhf(x); });
     case Function::Kind::hard_sigmoid:
-      return fminf(1.0F, fmaxf(0.0F, function.a * x + function.b));
+      return work([a, b](float x, std::size_t) { return fminf(1.0F, fmaxf(0.0F, a * x + b)); });
     case Function::Kind::hard_swish:
-      return x * fminf(1.0F, fmaxf(0.0F, x / 6 + 0.5F));
+      return work([](float x, std::size_t) { return x * fminf(1.0F, fmaxf(0.0F, x / 6 + 0.5F)); });
     case Function::Kind::line:
-      return function.a * x + function.b;
+      return work([a, b](float x, std::size_t) { return a * x + b; });
     case Function::Kind::addition:
-      return x + function.other[place];
+      return work([other = function.other](float x, std::size_t place) { return x + other[place]; });
   }
-  return x;
+}
+
+/// Calls work(f) for each of the functions, one after another.
+template <class Work>
+__device__ void with_functions(const Functions& functions, const Work& work) {
+#pragma unroll 1
+  for (Index i = 0; i < functions.count; ++i) with_function(functions.all[i], work);
 }
 
 __device__ inline float apply(const Functions& functions, float x, std::size_t place) {
-  for (Index i = 0; i < functions.count; ++i) x = apply(functions.all[i], x, place);
+  with_functions(functions, [&](auto function) { x = function(x, place); });
   return x;
 }
 

@@ -146,18 +146,26 @@ class PixelSums {
         for (Index p = 0; p < kPixels; ++p) sums_[f][p] += own[w * kSums + (f * kPixels + p) * kPixelLanes];
   }
 
-  __device__ void store(const PixelArgs& args, const PixelBundle<kFilters>& bundle) const {
-#pragma unroll
-    for (Index f = 0; f < kFilters; ++f)
-#pragma unroll
-      for (Index p = 0; p < kPixels; ++p) {
-        if (!exists_[p] || bundle.filters[f] == kNobody) continue;
-        const Index to = to_[p] + bundle.filters[f] * args.shape.plane();
-        args.y[to] = apply(args.functions, sums_[f][p] + bundle.bias[f], to);
-      }
+  __device__ void store(const PixelArgs& args, const PixelBundle<kFilters>& bundle) {
+    for_each_sum(args, bundle, [&](float& sum, Index, Index f) { sum += bundle.bias[f]; });
+    with_functions(args.functions, [&](const auto& function) {
+      for_each_sum(args, bundle, [&](float& sum, Index to, Index) { sum = function(sum, to); });
+    });
+    for_each_sum(args, bundle, [&](float sum, Index to, Index) { args.y[to] = sum; });
   }
 
  private:
+  /// Calls work(sum, place in the output, filter of the bundle) for all that exist.
+  template <class Work>
+  __device__ void for_each_sum(const PixelArgs& args, const PixelBundle<kFilters>& bundle, const Work& work) {
+#pragma unroll
+    for (Index f = 0; f < kFilters; ++f)
+#pragma unroll
+      for (Index p = 0; p < kPixels; ++p)
+        if (exists_[p] && bundle.filters[f] != kNobody)
+          work(sums_[f][p], to_[p] + bundle.filters[f] * args.shape.plane(), f);
+  }
+
   /// Of kAhead entries, the first `count`.
   template <Index kAhead>
   __device__ void add_some(const Entry* entries, Index count) {
