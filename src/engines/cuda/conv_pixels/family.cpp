@@ -29,10 +29,11 @@ using program::Request;
 
 constexpr Extent kMostImages = 64;  ///< beyond, a lane's images are better than its pixels in any layer
 
-/// A linear node as a convolution of one pixel.
+/// A linear node as a convolution of one pixel: all that comes before the last axis is images.
 ConvolutionShape convolution_of(const Request& request, const Linear& linear) {
-  const Extent images = request.output_shape().front();
-  return {{images, request.inputs[0].shape[1], 1, 1}, {images, linear.weights.rows(), 1, 1}, 1, {}};
+  const Extent outputs = linear.weights.rows();
+  const Extent images = request.images * elements_of_image(request.output_shape()) / outputs;
+  return {{images, linear.weights.cols(), 1, 1}, {images, outputs, 1, 1}, 1, {}};
 }
 
 Offers offers_of(const Request& request, const ConvolutionShape& convolution, const CsrMatrix& weights,
@@ -40,7 +41,7 @@ Offers offers_of(const Request& request, const ConvolutionShape& convolution, co
   const std::optional<PixelShape> shape = pixel_shape(convolution);
   if (!shape || !has_images(request, 0) || request.kernels_for > kMostImages) return {};
   PixelShape whole = *shape;  // all batches have the same tiling, and so the same order of sums
-  whole.images = static_cast<Index>(request.kernels_for);
+  whole.images = static_cast<Index>(shape->images / request.images * request.kernels_for);
   const cudaDeviceProp& device = current_device_properties();
   const std::vector<PixelTiling> tilings =
       pixel_tilings(whole, weights, static_cast<Index>(device.multiProcessorCount), device.sharedMemPerBlockOptin);
@@ -82,7 +83,7 @@ Offers convolution_offers_in_rows(const Request& request, const Convolution& con
 }
 
 Offers linear_offers_in_rows(const Request& request, const Linear& linear) {
-  if (request.inputs[0].shape.size() != 2) return {};
+  if (request.inputs[0].shape.size() < 2 || linear.weights.rows() == 0) return {};
   return offers_of(request, convolution_of(request, linear), linear.weights.csr(), linear.bias);
 }
 
