@@ -43,14 +43,13 @@ Offset kept_of(Offset weights, double share) {
 std::vector<float> factors_of(const Model& model, std::size_t n, const Tensor& images, const EngineSettings& settings) {
   const Node& node = model.nodes[n];
   const LayerExtents layer = layer_extents(node.operation);
-  const ValueRun read(model, node.inputs.front(), settings);
-  const ValueRun made(model, node.output, settings);
+  const ValuesRun run(model, {node.inputs.front(), node.output}, settings);
   const std::size_t per_image = samples_per_image(node.operation, static_cast<Index>(images.shape[0]));
   std::vector<ColumnSquares> squares(layer.groups, ColumnSquares(layer.cols));
   for_some_images(model, images, [&](Index first, const Tensor& some) {
-    const Tensor x = read(some);
-    const Tensor y = made(some);
-    for (Index g = 0; g < layer.groups; ++g) squares[g].add(samples_of(node.operation, x, y, g, per_image, first));
+    const std::vector<Tensor> found = run(some);
+    for (Index g = 0; g < layer.groups; ++g)
+      squares[g].add(samples_of(node.operation, found[0], found[1], g, per_image, first));
   });
   std::vector<float> factors;
   for (const ColumnSquares& group : squares) {
@@ -145,14 +144,14 @@ void Pruner::repair(PrunedModel& pruned, std::size_t n) const {
     return;
   }
   const SumsView sums = sums_of(node.operation);
-  const ValueRun read(pruned.model, node.inputs.front(), settings_);
-  const ValueRun wanted(dense_, dense_.nodes[n].output, settings_);
+  const ValuesRun read(pruned.model, {node.inputs.front()}, settings_);
+  const ValuesRun wanted(dense_, {dense_.nodes[n].output}, settings_);
   const std::size_t per_image = samples_per_image(node.operation, static_cast<Index>(calibration_.shape[0]));
   std::vector<NormalEquations> groups(layer.groups,
                                       NormalEquations(layer.cols, layer.rows / layer.groups, !sums.bias->empty()));
   for_some_images(dense_, calibration_, [&](Index first, const Tensor& some) {
-    const Tensor x = read(some);
-    const Tensor y = wanted(some);
+    const Tensor x = read(some).front();
+    const Tensor y = wanted(some).front();
     for (Index g = 0; g < layer.groups; ++g) groups[g].add(samples_of(node.operation, x, y, g, per_image, first));
   });
   Repaired fitted = repaired(*sums.weights, *sums.bias, groups);
@@ -166,13 +165,13 @@ void Pruner::repair(PrunedModel& pruned, std::size_t n) const {
 
 void Pruner::repair_norm(Model& model, std::size_t n) const {
   const Node& node = model.nodes[n];
-  const ValueRun before(dense_, node.inputs.front(), settings_);
-  const ValueRun now(model, node.inputs.front(), settings_);
+  const ValuesRun before(dense_, {node.inputs.front()}, settings_);
+  const ValuesRun now(model, {node.inputs.front()}, settings_);
   ChannelMoments moments_before;
   ChannelMoments moments_now;
   for_some_images(dense_, calibration_, [&](Index, const Tensor& some) {
-    moments_before.add(before(some));
-    moments_now.add(now(some));
+    moments_before.add(before(some).front());
+    moments_now.add(now(some).front());
   });
   model.nodes[n].operation = matched(std::get<BatchNorm>(node.operation), moments_before, moments_now);
 }

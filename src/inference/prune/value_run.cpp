@@ -9,11 +9,9 @@ namespace spdnn {
 
 namespace {
 
-constexpr Index kImagesAtOnce = 64;
-
-Model up_to(const Model& model, ValueId value) {
+Model up_to(const Model& model, const std::vector<ValueId>& values) {
   Model cut = model;
-  cut.outputs = {value};
+  cut.outputs = values;
   cut.program.reset();
   remove_unread(cut);
   return cut;
@@ -21,24 +19,33 @@ Model up_to(const Model& model, ValueId value) {
 
 }  // namespace
 
-ValueRun::ValueRun(const Model& model, ValueId value, const EngineSettings& settings) {
-  if (value != model.inputs.front()) session_.emplace(up_to(model, value), settings);
+ValuesRun::ValuesRun(const Model& model, const std::vector<ValueId>& values, const EngineSettings& settings) {
+  std::vector<ValueId> computed;
+  for (const ValueId value : values) {
+    const bool is_input = value == model.inputs.front();
+    outputs_.push_back(is_input ? std::nullopt : std::optional(computed.size()));
+    if (!is_input) computed.push_back(value);
+  }
+  if (!computed.empty()) session_.emplace(up_to(model, computed), settings);
 }
 
-Tensor ValueRun::operator()(const Tensor& images) const {
-  return session_ ? session_->run(images).outputs.front() : images;
+std::vector<Tensor> ValuesRun::operator()(const Tensor& images) const {
+  const std::vector<Tensor> found = session_ ? session_->run(images).outputs : std::vector<Tensor>();
+  std::vector<Tensor> values;
+  for (const std::optional<std::size_t>& output : outputs_) values.push_back(output ? found[*output] : images);
+  return values;
 }
 
 void for_some_images(const Model& model, const Tensor& images,
-                     const std::function<void(Index first, const Tensor& some)>& take) {
+                     const std::function<void(Index first, const Tensor& some)>& take, Index most) {
   const auto all = static_cast<Index>(images.shape[0]);
-  const Index at_once = fixed_batch(model).value_or(kImagesAtOnce);
+  const Index at_once = fixed_batch(model).value_or(most);
   for (Index first = 0; first < all; first += at_once)
     take(first, images_from(images, first, std::min(at_once, all - first)));
 }
 
 Tensor logits_of(const Model& model, const Tensor& images, const EngineSettings& settings) {
-  return ValueRun(model, model.outputs.front(), settings)(images);
+  return ValuesRun(model, {model.outputs.front()}, settings)(images).front();
 }
 
 }  // namespace spdnn

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <optional>
+#include <vector>
 
 #include "spdnn/model.hpp"
 #include "spdnn/run_settings.hpp"
@@ -10,20 +12,25 @@
 
 namespace spdnn {
 
-/// Computes one value of a model for images: the nodes that it depends on, and no others.
-class ValueRun {
+/// Computes values of a model for images, all in one run: the nodes that they depend on, and no others.
+class ValuesRun {
  public:
   /// The model has one input (why_not_runnable()).
-  ValueRun(const Model& model, ValueId value, const EngineSettings& settings);
-  Tensor operator()(const Tensor& images) const;
+  ValuesRun(const Model& model, const std::vector<ValueId>& values, const EngineSettings& settings);
+  /// In the order of the values.
+  std::vector<Tensor> operator()(const Tensor& images) const;
+  /// That are computed for an image.
+  std::size_t nodes() const { return session_ ? session_->model().nodes.size() : 0; }
 
  private:
-  std::optional<ModelSession> session_;  ///< none: the value is the model's input
+  std::vector<std::optional<std::size_t>> outputs_;  ///< of the session, by value; none: it is the model's input
+  std::optional<ModelSession> session_;              ///< none: all are
 };
 
-/// Calls take(first, some) for all images, some at a time: as many as a model with a fixed batch takes, or 64.
+inline constexpr Index kImagesAtOnce = 64;
+/// Calls take(first, some) for all images, some at a time: as many as a model with a fixed batch takes, or `most`.
 void for_some_images(const Model& model, const Tensor& images,
-                     const std::function<void(Index first, const Tensor& some)>& take);
+                     const std::function<void(Index first, const Tensor& some)>& take, Index most = kImagesAtOnce);
 
 /// The model's first output for all images, as rows of logits.
 Tensor logits_of(const Model& model, const Tensor& images, const EngineSettings& settings);
