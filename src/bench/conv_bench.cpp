@@ -81,17 +81,19 @@ struct Work {
   bool exists() const { return step.last() < model.nodes.size(); }
 };
 
-/// The offer of the kernels for a whole step that is predicted to be the fastest; empty if there is none.
+/// The offer of the kernels for a whole step that is predicted to be the fastest, of bytes if the input is in bytes;
+/// empty if there is none.
 struct Best {
   std::string kernel;
   program::Offer offer;
 };
 std::optional<Best> best_offer(const program::Kernels& kernels, const program::Request& request) {
+  const bool in_bytes = is_bytes(request.inputs.front().layouts.front().type);
   std::optional<Best> best;
   for (const program::Kernel* const kernel : kernels)
     for (program::Offer& offer : kernel->offers(request))
       if (offer.takes() && (offer.fused || request.step.fused.empty()) &&
-          (!best || offer.seconds < best->offer.seconds))
+          is_bytes(offer.inputs.front().type) == in_bytes && (!best || offer.seconds < best->offer.seconds))
         best = Best{std::string(kernel->name()), std::move(offer)};
   return best;
 }
@@ -124,9 +126,8 @@ std::vector<Ours> ours_on(Device device) {
   return all;
 }
 
-program::ElementType element_type(Precision precision, bool whole) {
-  return whole                          ? program::ElementType::u8
-         : precision == Precision::bf16 ? program::ElementType::bf16
+program::ElementType element_type(Precision precision) {
+  return precision == Precision::bf16   ? program::ElementType::bf16
          : precision == Precision::fp16 ? program::ElementType::fp16
                                         : program::ElementType::fp32;
 }
@@ -221,12 +222,14 @@ class Bench {
   }
 
   program::Request request_in(Precision precision, const Work& work) const {
-    const program::ElementType type = element_type(precision, work.whole);
+    const program::ElementType type = element_type(precision);
     const program::CompileOptions options{
         .type = type, .kernels_for = one_.batch, .threads = one_.threads, .compile_seconds = kCompileSeconds};
     program::LayoutsOfValues there;
-    program::Request request = program::request_for(work.model, work.step, one_.batch, options, there);
-    for (program::Input& input : request.inputs) input.layouts = {{program::Order::rows, type}};
+    program::Request request =
+        program::request_for(work.model, work.step, one_.batch, options, program::byte_forms_of(work.model), there);
+    for (program::Input& input : request.inputs)
+      input.layouts = {{program::Order::rows, work.whole ? program::ElementType::u8 : type}};
     return request;
   }
 
@@ -290,13 +293,14 @@ const std::vector<ConvRival>& conv_rivals(Device device) {
   return device == Device::cpu ? on_cpu : on_gpu;
 }
 
-bool saturates(const ConvRival& rival) { return rival.whole && !lanes::runs_avx512vnni(); }
-
 std::vector<std::string> absent_rivals(Device device) {
   std::vector<std::string> all;
   for (const ConvRival& rival : conv_rivals(device)) {
     const std::string why_not = kernels_of(rival.family, rival.precision).why_not;
     if (!why_not.empty() && std::find(all.begin(), all.end(), why_not) == all.end()) all.push_back(why_not);
+    if (why_not.empty() && rival.whole && !lanes::runs_vnni())
+      all.push_back(fmt::format("{} in {} is absent: its sums would saturate at 16 bits, as the processor lacks VNNI",
+                                rival.library, rival.number()));
   }
   return all;
 }

@@ -37,9 +37,7 @@ struct ConvRival {
 /// On the CPU oneDNN, on a GPU our conv_direct, cuSPARSE on the unfolded input, and cuDNN; in each of their
 /// precisions.
 const std::vector<ConvRival>& conv_rivals(Device device);
-/// Whether the rival adds up pairs of products of bytes in 16 bits, which saturate: oneDNN in int8 without AVX512_VNNI.
-bool saturates(const ConvRival& rival);
-/// Why one is absent on this machine, in one line each.
+/// Why one is absent on this machine, from layers that it does not compute exactly too, in one line each.
 std::vector<std::string> absent_rivals(Device device);
 
 /// A kernel with its times.

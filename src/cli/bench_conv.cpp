@@ -94,8 +94,7 @@ std::string beyond_bounds(const bench::ConvCase& one, const bench::ConvTiming& t
                           precision, timed.deviation);
   };
   look(timing.ours, timing.whole ? "int8" : "fp32");
-  for (const bench::ConvPeer& peer : timing.with)
-    if (!bench::saturates(*peer.rival)) look(peer.timed, peer.rival->number());
+  for (const bench::ConvPeer& peer : timing.with) look(peer.timed, peer.rival->number());
   return text;
 }
 
@@ -153,11 +152,6 @@ int bench_conv(const Arguments& arguments) {
   const Device device = cases.front().device;
   if (const std::string why_not = why_unusable(device); !why_not.empty()) throw DeviceError(why_not);
   for (const std::string& why_not : bench::absent_rivals(device)) std::fprintf(stderr, "spdnn: %s\n", why_not.c_str());
-  for (const bench::ConvRival& rival : bench::conv_rivals(device))
-    if (bench::saturates(rival))
-      std::fprintf(stderr,
-                   "spdnn: %s in %s saturates sums of 16 bits without AVX512_VNNI, so that its results may be wrong\n",
-                   rival.library.c_str(), rival.number().data());
   const bench::ConvSides sides = sides_of(values, device);
   print(bench::conv_titles(device));
   for (const bench::ConvCase& one : cases)

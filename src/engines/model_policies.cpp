@@ -60,9 +60,10 @@ std::string whole_text(const program::Program& program, const Model& model) {
   std::vector<Index> others;
   for (const program::Action& action : program.actions) {
     if (action.kind != program::Action::Kind::step) continue;
-    if (action.kernel.starts_with("sparse_int8"))
+    if (weights_or_null(model.nodes[action.step.node].operation) == nullptr) continue;
+    if (program::is_bytes(action.inputs.front().layout.type))
       ++whole;
-    else if (weights_or_null(model.nodes[action.node].operation) != nullptr)
+    else
       others.push_back(action.node);
   }
   std::string text = fmt::format("computed in whole numbers: {} with weights", counted(whole, "node", "nodes"));

@@ -19,9 +19,9 @@ namespace {
 double seconds_around(const Kernels& kernels, const Request& request, const Offer& offer) {
   double seconds = 0;
   for (std::size_t i = 0; i < offer.inputs.size(); ++i) {
-    const auto& [value, shape, layouts] = request.inputs[i];
+    const auto& [value, shape, layouts, bytes] = request.inputs[i];
     if (std::find(layouts.begin(), layouts.end(), offer.inputs[i]) != layouts.end()) continue;
-    const Change change{shape, source_of_change(layouts, offer.inputs[i]), offer.inputs[i], request.threads};
+    const Change change{shape, source_of_change(layouts, offer.inputs[i]), offer.inputs[i], request.threads, bytes};
     seconds += choose_change(kernels, change).offer.seconds;
   }
   if (!offer.fused)

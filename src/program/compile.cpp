@@ -28,7 +28,12 @@ constexpr std::size_t kKeptBytes = std::size_t{64} << 20U;
 class Compiler {
  public:
   Compiler(const Model& model, const Magnitudes& magnitudes, Extent images, const CompileOptions& options)
-      : model_(model), images_(images), options_(options), guard_(model, magnitudes), places_(model.values.size()) {}
+      : model_(model),
+        images_(images),
+        options_(options),
+        forms_(byte_forms_of(model)),
+        guard_(model, magnitudes),
+        places_(model.values.size()) {}
 
   Program compile() {
     const ValueId input = model_.inputs.front();
@@ -138,15 +143,14 @@ class Compiler {
     };
     if (const auto found = in(layout); found != places_[value].end()) return *found;
     const Operand source = *in(source_of_change(layouts, layout));
-    places_[value].push_back(changed(source, shape(value), layout));
+    places_[value].push_back(changed(source, {shape(value), source.layout, layout, options_.threads, forms_[value]}));
     return places_[value].back();
   }
 
-  Operand changed(const Operand& source, const Shape& shape, const Layout& layout) {
-    const Change change{shape, source.layout, layout, options_.threads};
+  Operand changed(const Operand& source, const Change& change) {
     auto [kernel, offer, remarks, others] =
         options_.change_chooser ? options_.change_chooser(change) : choose_change(options_.kernels, change);
-    const Operand operand = new_operand(layout, shape);
+    const Operand operand = new_operand(change.to, change.shape);
     Action action{.kind = Action::Kind::change, .kernel = std::string(kernel->name()), .inputs = {source}};
     action.detail = std::move(offer.detail);
     action.seconds = offer.seconds;
@@ -180,7 +184,7 @@ class Compiler {
     };
     add(step.node);
     for (const Index fused : step.fused) add(fused);
-    return program::request_for(model_, step, images_, options_, there);
+    return program::request_for(model_, step, images_, options_, forms_, there);
   }
 
   Choice choice_for(const Request& request) const {
@@ -221,7 +225,8 @@ class Compiler {
 
   /// Values on a device are looked at together, as long as keeping them until then takes little memory.
   void watch(const OverflowGuard::Look& look) {
-    const Operand source = as_made(look.value);
+    const bool in_bytes = is_bytes(as_made(look.value).layout.type);
+    const Operand source = in_bytes ? in_layout(look.value, kRows) : as_made(look.value);
     const std::size_t bytes = bytes_of(source.layout, shape(look.value));
     const auto most = static_cast<float>(look.limit);
     if (on_device(source.layout)) {
@@ -260,7 +265,9 @@ class Compiler {
     if (!on_device(watched.beyond.layout)) return;
     const std::size_t flags = program_.buffers[watched.beyond.buffer].lifetime.bytes / sizeof(float);
     const auto [place, is_new] = flags_.try_emplace(watched.beyond.buffer);
-    if (is_new) place->second = changed(watched.beyond, {static_cast<Extent>(flags)}, kRows);
+    if (is_new)
+      place->second =
+          changed(watched.beyond, {{static_cast<Extent>(flags)}, watched.beyond.layout, kRows, options_.threads, {}});
     watched.beyond = place->second;
   }
 
@@ -274,6 +281,7 @@ class Compiler {
   const Model& model_;
   Extent images_;
   const CompileOptions& options_;
+  ByteForms forms_;
   OverflowGuard guard_;
   Program program_;
   std::vector<std::vector<Operand>> places_;  ///< by value

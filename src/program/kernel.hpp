@@ -3,10 +3,12 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "model/graph/quantised.hpp"
 #include "program/layout.hpp"
 #include "program/steps.hpp"
 #include "spdnn/model.hpp"
@@ -72,7 +74,8 @@ struct Constant {
 struct Input {
   ValueId value = 0;
   Shape shape;
-  std::vector<Layout> layouts;  ///< in which it exists; the first is the one in which it was made
+  std::vector<Layout> layouts;      ///< in which it exists; the first is the one in which it was made
+  std::optional<ByteForm> bytes{};  ///< those in which it may lie, as it was rounded to 8 bits
 };
 
 /// A request to kernels: a step for one number of images.
@@ -85,6 +88,7 @@ struct Request {
   int threads = 1;                       ///< of OpenMP
   double compile_seconds = 0;            ///< that generating code may take, of all steps together
   std::vector<Input> inputs;             ///< of the step's first node, then of each addition that is fused
+  std::optional<ByteForm> bytes{};       ///< in which the result may lie, as it is rounded to 8 bits
   const Node& node() const { return model.nodes[step.node]; }
   std::size_t own_inputs() const { return node().inputs.size(); }
   Shape output_shape() const { return with_batch(model.values[model.nodes[step.last()].output].shape, images); }
@@ -115,6 +119,7 @@ struct Change {
   Layout from;
   Layout to;
   int threads = 1;
+  std::optional<ByteForm> bytes{};  ///< of whole numbers, on either side
 };
 
 /// One way of computing operations of some kind. Kernels have no state.

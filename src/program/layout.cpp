@@ -46,7 +46,7 @@ std::size_t elements_of(const Layout& layout, const Shape& shape) {
 }
 
 std::size_t bytes_of(const Layout& layout, const Shape& shape) {
-  constexpr std::size_t kBytes[] = {4, 2, 2, 1};
+  constexpr std::size_t kBytes[] = {4, 2, 2, 1, 1};
   return elements_of(layout, shape) * kBytes[static_cast<std::size_t>(layout.type)];
 }
 
@@ -85,7 +85,7 @@ Layout layout_of_view(const Layout& made, const Shape& from, const Shape& to) {
 
 std::string text(const Layout& layout) {
   constexpr const char* kNames[] = {"rows", "nhwc", "nchw8c", "nchw16c", "images32"};
-  constexpr const char* kTypes[] = {"", " bf16", " fp16", " u8"};
+  constexpr const char* kTypes[] = {"", " bf16", " fp16", " u8", " s8"};
   const bool states_place = on_device(layout) && layout.order != Order::images32;
   return (states_place ? "device " : "") + std::string(kNames[static_cast<std::size_t>(layout.order)]) +
          kTypes[static_cast<std::size_t>(layout.type)];

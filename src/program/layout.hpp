@@ -20,8 +20,9 @@ enum class Order : std::uint8_t {
              ///< filled up with images whose numbers nobody reads
 };
 
-/// u8: the whole numbers of a value that is a multiple of its scale each, which bench conv times; programs have fp32.
-enum class ElementType : std::uint8_t { fp32, bf16, fp16, u8 };
+/// u8, s8: whole numbers of a value that was rounded to 8 bits, which its ByteForm explains.
+enum class ElementType : std::uint8_t { fp32, bf16, fp16, u8, s8 };
+inline bool is_bytes(ElementType type) { return type == ElementType::u8 || type == ElementType::s8; }
 enum class Place : std::uint8_t { host, device };
 
 /// How a tensor lies in memory; with its shape that is where each element is.

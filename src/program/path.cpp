@@ -46,7 +46,11 @@ void add_state(States& states, State state) {
 class PathFinder {
  public:
   PathFinder(const Model& model, Extent images, const CompileOptions& options)
-      : model_(model), images_(images), options_(options), steps_(steps_of(model, options.epilogues)) {
+      : model_(model),
+        images_(images),
+        options_(options),
+        forms_(byte_forms_of(model)),
+        steps_(steps_of(model, options.epilogues)) {
     last_reader_.resize(model.values.size());
     for (std::size_t number = 0; number < steps_.size(); ++number) {
       const auto reads = [&](Index node) {
@@ -140,7 +144,7 @@ class PathFinder {
 
   States after(const State& state, const Step& step) {
     State before = state;
-    const Request request = request_for(model_, step, images_, options_, before.there);
+    const Request request = request_for(model_, step, images_, options_, forms_, before.there);
     States next;
     for (const Possible& offer : possible(request)) {
       State one = before;
@@ -163,7 +167,8 @@ class PathFinder {
     const Layout source = source_of_change(there, layout);
     const auto [place, is_new] = changes_.try_emplace(fmt::format("{} {} {}", value, text(source), text(layout)));
     if (is_new) {
-      const Change change{with_batch(model_.values[value].shape, images_), source, layout, options_.threads};
+      const Change change{with_batch(model_.values[value].shape, images_), source, layout, options_.threads,
+                          forms_[value]};
       place->second = choose_change(options_.kernels, change).offer.seconds;
     }
     state.seconds += place->second;
@@ -173,6 +178,7 @@ class PathFinder {
   const Model& model_;
   Extent images_;
   const CompileOptions& options_;
+  ByteForms forms_;
   std::vector<Step> steps_;
   std::map<std::string, std::vector<Possible>> possible_;  ///< by step and layouts
   std::map<std::string, double> changes_;                  ///< seconds, by value and layouts

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "program/compile.hpp"
@@ -23,8 +24,12 @@ inline std::vector<Layout> layouts_of_images(const CompileOptions& options) {
   return options.target == nullptr ? std::vector<Layout>{kRows} : std::vector<Layout>{kRows, kDeviceRows};
 }
 
+/// By value: the bytes in which it may lie, if it was rounded to 8 bits; a view has those of what it shows.
+using ByteForms = std::vector<std::optional<ByteForm>>;
+ByteForms byte_forms_of(const Model& model);
+
 /// Requests to kernels for a step.
 Request request_for(const Model& model, const Step& step, Extent images, const CompileOptions& options,
-                    LayoutsOfValues& there);
+                    const ByteForms& forms, LayoutsOfValues& there);
 
 }  // namespace spdnn::program

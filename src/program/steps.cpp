@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "model/graph/quantised.hpp"
 #include "model/graph/uses.hpp"
 
 namespace spdnn {
@@ -61,6 +62,11 @@ class Fuser {
       const Operation& operation = model_.nodes[step->node].operation;
       if (std::holds_alternative<Convolution>(operation) || std::holds_alternative<Linear>(operation)) take(*step);
     }
+    for (const QuantisedValue& value : quantised_values(model_))  // a quotient follows no other node
+      for (std::size_t i = 1; i < value.nodes.size(); ++i) {
+        steps[value.first()].fused.push_back(static_cast<Index>(value.nodes[i]));
+        taken_[value.nodes[i]] = true;
+      }
     std::erase_if(steps, [&](const Step& step) { return taken_[step.node]; });
     std::sort(steps.begin(), steps.end(), [](const Step& a, const Step& b) { return a.last() < b.last(); });
     return steps;

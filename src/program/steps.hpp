@@ -9,14 +9,16 @@ namespace spdnn {
 
 /// A node and the nodes whose work is done with its own, before its result is stored.
 struct Step {
-  Index node = 0;            ///< whose inputs are read
-  std::vector<Index> fused;  ///< activations, lines, and one addition at most, in their order; often none
+  Index node = 0;  ///< whose inputs are read
+  /// Activations, lines, and one addition at most, in their order; after a quotient the rest of a value that is rounded
+  /// to 8 bits (QuantisedValue). Often none.
+  std::vector<Index> fused;
   Index last() const { return fused.empty() ? node : fused.back(); }
 };
 
 /// The model's nodes as steps, by last(): so each step comes after those whose outputs it reads. With epilogues, fuses
-/// chains that begin with a convolution or a linear node, if nothing else reads the values in between: exactly the same
-/// function. Without, each node is a step.
+/// chains that begin with a convolution or a linear node, and those that round a value to 8 bits, if nothing else reads
+/// the values in between: exactly the same function. Without, each node is a step.
 std::vector<Step> steps_of(const Model& model, bool epilogues);
 
 /// y = slope x + offset.

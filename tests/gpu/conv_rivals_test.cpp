@@ -58,7 +58,7 @@ std::vector<float> in_rows(const HostMemory<std::byte>& output, const program::L
 RivalFound found_by(const bench::ConvRival& rival, const Model& model, const Step& step, Extent images, double zeros,
                     program::Target& target) {
   program::LayoutsOfValues there;
-  const program::Request request = program::request_for(model, step, images, {}, there);
+  const program::Request request = program::request_for(model, step, images, {}, program::byte_forms_of(model), there);
   const bench::ConvProblem problem{std::get<Convolution>(model.nodes[0].operation), request.inputs[0].shape, zeros,
                                    !step.fused.empty()};
   const auto fill = [=](std::byte* to, const program::Layout& layout, const Shape& shape) {

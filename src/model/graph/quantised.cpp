@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/text/amounts.hpp"
+#include "model/graph/uses.hpp"
 
 namespace spdnn {
 
@@ -104,10 +105,6 @@ class Steps {
 };
 
 }  // namespace
-
-std::optional<QuantisedValue> quantised_value(const Model& model, const ValueUses& uses, ValueId value) {
-  return uses.maker[value] ? Steps(model, uses, *uses.maker[value]).all() : std::nullopt;
-}
 
 std::vector<QuantisedValue> quantised_values(const Model& model) {
   const ValueUses uses = uses_of(model);

@@ -1,5 +1,7 @@
 #include "model/graph/whole_weights.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -10,6 +12,9 @@ namespace spdnn {
 namespace {
 
 constexpr std::int32_t kMost = 255;
+
+/// Products of numbers of 9 bits with a sign whose sum is one of 32 bits.
+constexpr Offset kMostTerms = (std::uint64_t{1} << 31U) / (std::uint64_t{kMost} * kMost) - 1;
 
 /// The numbers of which a row's values are `scale` times as many; false if some are not.
 bool divide(std::span<const float> values, float scale, std::int32_t* numbers) {
@@ -55,6 +60,13 @@ std::optional<WholeWeights> whole_weights(const CsrMatrix& weights) {
                                                    [](std::int32_t number) { return number >= -128 && number <= 127; });
   }
   return found;
+}
+
+std::string why_not_exact(const CsrMatrix& weights) {
+  for (Index row = 0; row < weights.rows; ++row)
+    if (weights.offsets[row + 1] - weights.offsets[row] > kMostTerms)
+      return fmt::format("a sum of more than {} products may exceed 32 bits", kMostTerms);
+  return {};
 }
 
 }  // namespace spdnn

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "spdnn/csr_matrix.hpp"
@@ -18,5 +19,8 @@ struct WholeWeights {
 /// The whole numbers, found in the values themselves, so that it does not matter how the model had them: the scale is
 /// the largest value of a row divided by 127, or by another number up to 255. Empty if a row has other values.
 std::optional<WholeWeights> whole_weights(const CsrMatrix& weights);
+
+/// Why sums of products of such weights with bytes less a zero point may exceed 32 bits; empty if they cannot.
+std::string why_not_exact(const CsrMatrix& weights);
 
 }  // namespace spdnn

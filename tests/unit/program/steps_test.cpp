@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "program/arena.hpp"
+#include "prune/quantise_values.hpp"
 #include "support/models.hpp"
 
 namespace spdnn {
@@ -115,6 +116,16 @@ TEST_F(Steps, EachKindOfFunctionIsFusedOnce) {
   const ValueId b = leaky(relu(convolved(a)));                                                          // 3+4 5
   const ValueId c = clip(builder_.add(testing::make_activation(Kind::hard_swish), {convolved(b)}), 6);  // 6+7+8
   EXPECT_EQ(text(builder_.finish({c})), "0+1 2 3+4 5 6+7+8");
+}
+
+TEST_F(Steps, TheNodesThatRoundAValueAreOneStep) {
+  const ValueId a = relu(convolved(x_));
+  Model model = builder_.finish({relu(convolved(a))});
+  quantise_values(model, {{x_, {-1, 1}}, {a, {0, 1}}});
+  EXPECT_EQ(text(model), "0+1+2+3 4+5 6+7+8+9 10+11");
+  EXPECT_EQ(text(model, false), "0 1 2 3 4 5 6 7 8 9 10 11");
+  model.outputs.push_back(model.nodes[8].output);  // the whole numbers
+  EXPECT_EQ(text(model), "0+1+2+3 4+5 6 7 8 9 10+11");
 }
 
 TEST_F(Steps, OneLineIsFused) {

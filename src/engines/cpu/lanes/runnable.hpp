@@ -20,6 +20,14 @@ inline bool runs_avx512vnni() {
   return false;
 #endif
 }
+/// Whether it adds up products of bytes in 32 bits.
+inline bool runs_vnni() {
+#if defined(__x86_64__)
+  return runs_avx512vnni() || __builtin_cpu_supports("avxvnni") != 0;
+#else
+  return false;
+#endif
+}
 inline bool runs_avx2() {
 #if defined(__x86_64__)
   return __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0;

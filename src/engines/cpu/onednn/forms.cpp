@@ -19,9 +19,17 @@ dnnl::memory::data_type type_of(ElementType type) {
       return dnnl::memory::data_type::bf16;
     case ElementType::u8:
       return dnnl::memory::data_type::u8;
+    case ElementType::s8:
+      return dnnl::memory::data_type::s8;
     default:
       return dnnl::memory::data_type::f32;
   }
+}
+
+ElementType element_type_of(const Desc& desc) {
+  for (const ElementType type : {ElementType::bf16, ElementType::u8, ElementType::s8})
+    if (desc.data_type() == type_of(type)) return type;
+  return ElementType::fp32;
 }
 
 Dims dims_of(const Shape& shape) {
@@ -72,7 +80,7 @@ Desc desc_of(const Shape& shape, const Layout& layout) {
 }
 
 std::optional<Layout> layout_of(const Shape& shape, const Desc& desc) {
-  for (const ElementType type : {ElementType::fp32, ElementType::bf16, ElementType::u8})
+  for (const ElementType type : {ElementType::fp32, ElementType::bf16, ElementType::u8, ElementType::s8})
     for (const Order order : {Order::rows, Order::nhwc, Order::nchw16c, Order::nchw8c})
       if (program::fits(order, shape) && desc == desc_of(shape, {order, type})) return Layout{order, type};
   return std::nullopt;

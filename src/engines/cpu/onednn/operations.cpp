@@ -1,5 +1,5 @@
 // Operations without weights, where oneDNN has exactly the same function. They take their first input in the layout in
-// which it was made.
+// which it was made, but bytes as fp32.
 
 #include <algorithm>
 
@@ -16,7 +16,11 @@ using program::Layout;
 using program::Offer;
 using program::Request;
 
-Layout as_made(const Request& request, std::size_t input = 0) { return request.inputs[input].layouts.front(); }
+Layout as_made(const Request& request, std::size_t input = 0) {
+  Layout layout = request.inputs[input].layouts.front();
+  if (is_bytes(layout.type)) layout.type = program::ElementType::fp32;
+  return layout;
+}
 Desc desc_as_made(const Request& request, std::size_t input = 0) {
   return desc_of(request.inputs[input].shape, as_made(request, input));
 }

@@ -13,6 +13,8 @@ class ReorderKernel final : public program::Kernel {
  public:
   std::string_view name() const override { return "onednn_reorder"; }
   program::Offer change(const program::Change& change) const override {
+    const bool has_bytes = is_bytes(change.from.type) || is_bytes(change.to.type);
+    if (has_bytes && change.from.type != change.to.type) return {.why_not = "bytes of another scale"};
     return with_onednn_errors([&] {
       const Desc from = desc_of(change.shape, change.from);
       const Desc to = desc_of(change.shape, change.to);
@@ -32,11 +34,11 @@ class ReorderKernel final : public program::Kernel {
 };
 
 const program::Kernels& kernels() {
-  static const OnednnKernel kernels[] = {{"onednn_convolution", convolution}, {"onednn_linear", linear},
-                                         {"onednn_batch_norm", batch_norm},   {"onednn_pool", pool},
-                                         {"onednn_pool", global_pool},        {"onednn_eltwise", eltwise},
-                                         {"onednn_binary", binary},           {"onednn_concat", concat},
-                                         {"onednn_softmax", softmax},         {"onednn_resize", resize}};
+  static const OnednnKernel kernels[] = {
+      {"onednn_convolution", convolution}, {"onednn_linear", linear},         {"onednn_int8", convolution_int8},
+      {"onednn_int8_linear", linear_int8}, {"onednn_batch_norm", batch_norm}, {"onednn_pool", pool},
+      {"onednn_pool", global_pool},        {"onednn_eltwise", eltwise},       {"onednn_binary", binary},
+      {"onednn_concat", concat},           {"onednn_softmax", softmax},       {"onednn_resize", resize}};
   static const ReorderKernel reorders;
   static const program::Kernels all = [] {
     program::Kernels list = program::all_of(kernels);

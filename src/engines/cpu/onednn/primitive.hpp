@@ -80,6 +80,8 @@ class OnednnKernel final : public program::Kernel {
 using Offers = std::vector<program::Offer>;
 Offers convolution(const program::Request& request, const Convolution& convolution);  // weighted.cpp
 Offers linear(const program::Request& request, const Linear& linear);
+Offers convolution_int8(const program::Request& request, const Convolution& convolution);
+Offers linear_int8(const program::Request& request, const Linear& linear);
 Offers batch_norm(const program::Request& request, const BatchNorm& norm);  // operations.cpp
 Offers pool(const program::Request& request, const Pool& pool);
 Offers global_pool(const program::Request& request, const GlobalPool& pool);

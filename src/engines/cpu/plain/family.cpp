@@ -46,6 +46,7 @@ program::FamilyKernels kernels_plain(Precision /*precision*/) {
                                                      {"plain_batch_norm", plain::batch_norm},
                                                      {"plain_channel_factors", plain::channel_factors},
                                                      {"plain_elementwise", plain::elementwise},
+                                                     {"plain_quantise", plain::quantise},
                                                      {"plain_softmax", plain::softmax},
                                                      {"plain_matrix_product", plain::matrix_product},
                                                      {"plain_reduction", plain::reduction},

@@ -27,6 +27,7 @@ Offers batch_norm(const Request& request, const BatchNorm& norm);
 Offers elementwise(const Request& request, const Elementwise& both);
 Offers channel_factors(const Request& request, const Elementwise& both);
 Offers softmax(const Request& request, const Softmax& softmax);
+Offers quantise(const Request& request, const Elementwise& both);      // quantise.cpp
 Offers matrix_product(const Request& request, const MatMul& product);  // products.cpp
 Offers reduction(const Request& request, const Reduce& reduce);
 Offers pool(const Request& request, const Pool& pool);  // places.cpp

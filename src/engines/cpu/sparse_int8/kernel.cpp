@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <variant>
 
 #include "core/text/amounts.hpp"
@@ -31,7 +32,7 @@ using sparse_conv::Tiling;
 
 /// Everything of a step that does not depend on its images' numbers.
 struct Prepared {
-  WholeInput input;
+  ByteForm input;
   const Kernels* kernels = nullptr;
   WholeFilters filters;
   Tiling tiling;
@@ -39,14 +40,14 @@ struct Prepared {
 
 /// `shape`: of the convolution in channels as they are. Or the reason why it is not computed in whole numbers.
 std::variant<std::shared_ptr<const Prepared>, std::string> prepared(const Request& request, const CsrMatrix& weights,
-                                                                    const WholeInput& input, ConvolutionShape shape) {
+                                                                    const ByteForm& input, ConvolutionShape shape) {
   if (!sparse_conv::is_sparse(weights)) return "most weights are not zero";
   if (std::string why_not = why_not_exact(weights); !why_not.empty()) return why_not;
   const std::optional<WholeWeights> whole = whole_weights(weights);
   if (!whole) return "the weights of a row are no whole numbers of 8 bits times a scale";
   auto made = std::make_shared<Prepared>();
   made->input = input;
-  const bool bytes = input.in_bytes && whole->in_bytes;
+  const bool bytes = are_unsigned_bytes(input) && whole->in_bytes;
   const auto& available = available_kernels();
   made->kernels = *std::find_if(available.begin(), available.end(),
                                 [&](const Kernels* kernels) { return bytes || kernels->together == 2; });
@@ -69,7 +70,7 @@ Offer offer_of(const Request& request, const std::shared_ptr<const Prepared>& st
   offer.fused = true;
   offer.skips_zeros = true;
   offer.inputs.assign(request.inputs.size(), program::kRows);
-  offer.inputs.front().type = request.type;
+  offer.inputs.front().type = step->input.is_signed ? program::ElementType::s8 : program::ElementType::u8;
   offer.scratch = (laid_size(tiling.shape) + more_scratch + scratch_size(tiling, request.threads)) * sizeof(float);
   const std::string form = fmt::format(
       "sparse_int8, {} together, {} channels, {} parts, pitch {} of {} rows, {} planes, "
@@ -80,16 +81,17 @@ Offer offer_of(const Request& request, const std::shared_ptr<const Prepared>& st
       {0, form, Filters::bytes(tiling, step->filters.offsets.back()),
        [step, &bias](std::byte* to) { Filters::pack(step->tiling, step->filters.rows(bias), to); }});
   const std::size_t moved = laid_size(tiling.shape) + more_scratch;
-  offer.seconds = predicted_seconds(tiling) + program::pass_seconds(3 * sizeof(float) * moved, request.threads);
+  offer.seconds = predicted_seconds(tiling) + program::pass_seconds(2 * sizeof(float) * moved, request.threads);
   return offer;
 }
 
-bool has_type(const Request& request) {
-  return request.type == program::ElementType::fp32 || request.type == program::ElementType::u8;
+/// The bytes of the step's input; empty if it was not rounded to such.
+std::optional<ByteForm> bytes_of_input(const Request& request) {
+  return request.type == program::ElementType::fp32 ? request.inputs[0].bytes : std::nullopt;
 }
 
 std::vector<Offer> convolution_offers(const Request& request, const Convolution& convolution) {
-  const std::optional<WholeInput> input = has_type(request) ? whole_input(request) : std::nullopt;
+  const std::optional<ByteForm> input = bytes_of_input(request);
   if (!input) return {};
   const ConvolutionShape shape{image_extents(request.inputs[0].shape), image_extents(request.output_shape()),
                                convolution.groups, convolution.window};
@@ -97,12 +99,10 @@ std::vector<Offer> convolution_offers(const Request& request, const Convolution&
   if (const auto* const why_not = std::get_if<std::string>(&found)) return program::only({.why_not = *why_not});
   const auto step = std::get<std::shared_ptr<const Prepared>>(found);
   Offer offer = offer_of(request, step, convolution.bias, 0);
-  offer.bind = [step, from = shape.in, threads = request.threads, bytes = request.type == program::ElementType::u8,
-                epilogue = program::Epilogue(request)] {
+  offer.bind = [step, from = shape.in, threads = request.threads, epilogue = program::Epilogue(request)] {
     return program::bound([=](const program::Operands& at) {
       auto* const laid = reinterpret_cast<float*>(at.scratch);
-      lay_images(*step->kernels, {at.inputs[0], bytes, 1 / step->input.scale}, from, step->tiling.shape.groups, threads,
-                 laid);
+      lay_images(*step->kernels, {at.inputs[0], step->input}, from, step->tiling.shape.groups, threads, laid);
       convolve(step->tiling, step->kernels->loops, Filters(step->tiling, at.constants[0]), threads, laid,
                laid + laid_size(step->tiling.shape), at.results(), epilogue.ending(at));
     });
@@ -112,8 +112,7 @@ std::vector<Offer> convolution_offers(const Request& request, const Convolution&
 
 /// Rows of the input are the pixels of one image.
 std::vector<Offer> linear_offers(const Request& request, const Linear& linear) {
-  const std::optional<WholeInput> input =
-      request.type == program::ElementType::fp32 ? whole_input(request) : std::nullopt;
+  const std::optional<ByteForm> input = bytes_of_input(request);
   if (!input) return {};
   const Extent columns = linear.weights.cols();
   const Extent outputs = linear.weights.rows();
@@ -128,7 +127,7 @@ std::vector<Offer> linear_offers(const Request& request, const Linear& linear) {
     return program::bound([=](const program::Operands& at) {
       auto* const laid = reinterpret_cast<float*>(at.scratch);
       float* const results = laid + laid_size(step->tiling.shape);
-      lay_rows(step->kernels->together, at.floats(0), 1 / step->input.scale, rows, columns, threads, laid);
+      lay_rows(step->kernels->together, {at.inputs[0], step->input}, rows, columns, threads, laid);
       convolve(step->tiling, step->kernels->loops, Filters(step->tiling, at.constants[0]), threads, laid,
                results + sums, results, {});
       transpose(results, outputs, rows, threads, at.results());

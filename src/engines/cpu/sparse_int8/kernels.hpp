@@ -10,10 +10,10 @@ namespace spdnn::sparse_int8 {
 
 /// Lays adjacent channels together, so that a pixel's numbers of them are 4 bytes.
 struct LayTogether {
-  const void* from;          ///< fp32 numbers, or bytes
-  bool bytes;                ///< 0 to 255
-  float factor;              ///< of fp32 numbers, which are rounded after it to whole ones
-  std::int64_t from_stride;  ///< numbers from channel to channel
+  const void* from;          ///< bytes
+  bool is_signed;            ///< -128 to 127; otherwise 0 to 255
+  std::int32_t zero;         ///< is taken off each
+  std::int64_t from_stride;  ///< bytes from channel to channel
   std::int32_t channels;     ///< at most Kernels::together; 0 stands for those that are missing
   std::int64_t pixels;
   std::int32_t* to;

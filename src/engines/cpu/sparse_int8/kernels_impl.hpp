@@ -25,11 +25,8 @@ struct Whole {
   static constexpr bool kBecomeResults = true;
 };
 
-/// To the nearest whole number, ties to even: from 2^23 on, fp32 has no others. |x| < 2^22.
-inline std::int32_t nearest(float x) { return __builtin_bit_cast(std::int32_t, x + 0x1.8p23F) - 0x4b400000; }
-
-template <std::int32_t kChannels, class Number, class ToWhole>
-void lay_channels(const LayTogether& task, const ToWhole& to_whole) {
+template <std::int32_t kChannels, class Number>
+void lay_channels(const LayTogether& task) {
   constexpr std::int32_t kBits = 32 / kTogether;
   constexpr std::uint32_t kMask = (1U << kBits) - 1;
   const auto* const from = static_cast<const Number*>(task.from);
@@ -37,7 +34,7 @@ void lay_channels(const LayTogether& task, const ToWhole& to_whole) {
     std::uint32_t together = 0;
 #pragma GCC unroll 4
     for (std::int32_t channel = 0; channel < kChannels; ++channel)
-      together |= (static_cast<std::uint32_t>(to_whole(from[channel * task.from_stride + pixel])) & kMask)
+      together |= (static_cast<std::uint32_t>(from[channel * task.from_stride + pixel] - task.zero) & kMask)
                   << (channel * kBits);
     task.to[pixel] = static_cast<std::int32_t>(together);
   }
@@ -47,10 +44,10 @@ template <std::int32_t kChannels = kTogether>
 void lay_together(const LayTogether& task) {
   if (task.channels < kChannels) {
     if constexpr (kChannels > 1) lay_together<kChannels - 1>(task);
-  } else if (task.bytes) {
-    lay_channels<kChannels, std::uint8_t>(task, [](std::uint8_t x) { return std::int32_t{x}; });
+  } else if (task.is_signed) {
+    lay_channels<kChannels, std::int8_t>(task);
   } else {
-    lay_channels<kChannels, float>(task, [factor = task.factor](float x) { return nearest(x * factor); });
+    lay_channels<kChannels, std::uint8_t>(task);
   }
 }
 

@@ -1,7 +1,6 @@
 #include "engines/cpu/sparse_int8/lay.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 
 namespace spdnn::sparse_int8 {
@@ -14,14 +13,13 @@ void lay_images(const Kernels& kernels, const Numbers& from, const ImageExtents&
                 float* to) {
   const Extent channels = of.channels / groups;
   const Extent together = groups_of(channels, kernels.together);
-  const std::size_t size = from.bytes ? 1 : sizeof(float);
 #pragma omp parallel for num_threads(threads) schedule(static)
   for (Extent number = 0; number < of.images * groups * together; ++number) {
     const Extent first = number % together * kernels.together;
     const Extent channel = number / together * channels + first;
-    kernels.lay_together({.from = from.at + static_cast<std::size_t>(channel * of.pixels()) * size,
-                          .bytes = from.bytes,
-                          .factor = from.factor,
+    kernels.lay_together({.from = from.at + channel * of.pixels(),
+                          .is_signed = from.form.is_signed,
+                          .zero = from.form.zero,
                           .from_stride = of.pixels(),
                           .channels = static_cast<std::int32_t>(std::min<Extent>(channels - first, kernels.together)),
                           .pixels = of.pixels(),
@@ -29,8 +27,7 @@ void lay_images(const Kernels& kernels, const Numbers& from, const ImageExtents&
   }
 }
 
-void lay_rows(std::int32_t together, const float* from, float factor, Extent rows, Extent columns, int threads,
-              float* to) {
+void lay_rows(std::int32_t together, const Numbers& from, Extent rows, Extent columns, int threads, float* to) {
   const std::int32_t bits = 32 / together;
   const std::uint32_t mask = (1U << static_cast<unsigned>(bits)) - 1;
 #pragma omp parallel for num_threads(threads) schedule(static)
@@ -40,7 +37,7 @@ void lay_rows(std::int32_t together, const float* from, float factor, Extent row
     for (Extent row = 0; row < rows; ++row) {
       std::uint32_t laid = 0;
       for (Extent i = 0; i < count; ++i)
-        laid |= (static_cast<std::uint32_t>(std::lrint(from[row * columns + first + i] * factor)) & mask) << (i * bits);
+        laid |= (static_cast<std::uint32_t>(from[row * columns + first + i]) & mask) << (i * bits);
       std::memcpy(to + group * rows + row, &laid, sizeof laid);
     }
   }

@@ -1,33 +1,9 @@
 #include "engines/cpu/sparse_int8/whole.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <utility>
 
-#include "model/graph/quantised.hpp"
-
 namespace spdnn::sparse_int8 {
-
-namespace {
-
-/// Products of numbers of 9 bits with a sign whose sum is one of 32 bits.
-constexpr Offset kMostTerms = (std::uint64_t{1} << 31U) / (std::uint64_t{255} * 255) - 1;
-
-}  // namespace
-
-std::optional<WholeInput> whole_input(const program::Request& request) {
-  const auto found = quantised_value(request.model, uses_of(request.model), request.inputs[0].value);
-  if (!found) return std::nullopt;
-  return WholeInput{found->scale, !found->is_signed && found->zero == 0};
-}
-
-std::string why_not_exact(const CsrMatrix& weights) {
-  for (Index row = 0; row < weights.rows; ++row)
-    if (weights.offsets[row + 1] - weights.offsets[row] > kMostTerms)
-      return fmt::format("a sum of more than {} products may exceed 32 bits", kMostTerms);
-  return {};
-}
 
 sparse_conv::WeightRows WholeFilters::rows(const std::vector<float>& bias) const {
   const auto weight = [this](Offset k) { return sparse_conv::Weight{.wholes = weights[k]}; };
@@ -35,7 +11,7 @@ sparse_conv::WeightRows WholeFilters::rows(const std::vector<float>& bias) const
 }
 
 WholeFilters whole_filters(const CsrMatrix& weights, const WholeWeights& whole, Index channels, Index taps,
-                           std::int32_t together, const WholeInput& input) {
+                           std::int32_t together, const ByteForm& input) {
   const auto count = static_cast<Index>(together);
   const Index bits = 32 / count;
   const std::uint32_t mask = (1U << bits) - 1;

@@ -1,31 +1,21 @@
 #pragma once
 
-#include <optional>
-#include <string>
 #include <vector>
 
 #include "engines/cpu/sparse_conv/filters.hpp"
 #include "engines/cpu/sparse_int8/kernels.hpp"
+#include "model/graph/quantised.hpp"
 #include "model/graph/whole_weights.hpp"
-#include "program/kernel.hpp"
 
-// What a step has in whole numbers, if its input was rounded to such (QuantisedValue) and its weights are multiples of
-// a scale (WholeWeights): y = s_x s_w(filter) sum p q + bias, where input and weights are s_x q and s_w p, each rounded
+// What a step has in whole numbers, if its input was rounded to such (ByteForm) and its weights are multiples of a
+// scale (WholeWeights): y = s_x s_w(filter) sum p q + bias, where input and weights are s_x q and s_w p, each rounded
 // to fp32. The sum is exact, so the result deviates from the oracle's, which has the rounded factors, by at most four
 // roundings of each term: its own two, and those of s_x s_w and of the result.
 
 namespace spdnn::sparse_int8 {
 
-/// The input's numbers q.
-struct WholeInput {
-  float scale = 1;
-  bool in_bytes = false;  ///< 0 to 255; otherwise at most 9 bits with a sign
-};
-/// Empty if the step's input is not a rounded value.
-std::optional<WholeInput> whole_input(const program::Request& request);
-
-/// Why sums of such weights may exceed 32 bits; empty if they cannot.
-std::string why_not_exact(const CsrMatrix& weights);
+/// Whether the input's numbers q, less their zero point, are 0 to 255; otherwise they have at most 9 bits with a sign.
+inline bool are_unsigned_bytes(const ByteForm& form) { return !form.is_signed && form.zero == 0; }
 
 /// Weights p as filters of channels that lie together: rows of a CSR matrix whose columns are groups of them x taps.
 struct WholeFilters {
@@ -38,6 +28,6 @@ struct WholeFilters {
 };
 /// `channels`: those that a filter reads.
 WholeFilters whole_filters(const CsrMatrix& weights, const WholeWeights& whole, Index channels, Index taps,
-                           std::int32_t together, const WholeInput& input);
+                           std::int32_t together, const ByteForm& input);
 
 }  // namespace spdnn::sparse_int8

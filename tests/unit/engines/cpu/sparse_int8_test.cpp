@@ -22,21 +22,17 @@ namespace {
 
 using sparse_conv::Filters;
 using sparse_conv::Tiling;
-using sparse_int8::WholeInput;
 using WholeKernels = sparse_int8::Kernels;
 
 /// A convolution of whole numbers with scale 1, and its exact sums.
 struct WholeCase {
   std::string name;
+  ByteForm form;  ///< of the input
   ConvolutionShape shape;
   CsrMatrix weights;
   WholeWeights whole;
-  std::vector<std::int32_t> input;
+  std::vector<std::int32_t> input;  ///< less the zero point
   std::vector<std::int64_t> sums;
-
-  bool in_bytes() const {
-    return std::all_of(input.begin(), input.end(), [](std::int32_t x) { return x >= 0 && x <= 255; });
-  }
 };
 
 std::vector<std::int64_t> exact_whole_sums(const WholeCase& one) {
@@ -65,19 +61,21 @@ std::vector<std::int64_t> exact_whole_sums(const WholeCase& one) {
   return sums;
 }
 
-/// The numbers that images and weights consist of.
+/// The numbers that images, less their zero point, and weights consist of.
 struct WholeRange {
   const char* name;
   std::vector<std::int32_t> pixels;
   std::vector<std::int32_t> weights;
+  ByteForm form{};
 };
 const std::vector<WholeRange>& whole_ranges() {
   static const std::vector<WholeRange> all{{"largest bytes", {255}, {-128}},
                                            {"largest bytes and weights", {255}, {127}},
                                            {"bytes", {0, 255, 1, 128, 77}, {-128, 127, 1, -1, 64}},
-                                           {"least signed", {-128}, {-128, 127}},
-                                           {"signed", {-128, 127, -1, 3}, {-128, 127, 5}},
-                                           {"moved by a zero point", {-255, 255, 17}, {-128, 127}},
+                                           {"least signed", {-128}, {-128, 127}, {.is_signed = true}},
+                                           {"signed", {-128, 127, -1, 3}, {-128, 127, 5}, {.is_signed = true}},
+                                           {"below a zero point", {-255, 0, -17}, {-128, 127}, {.zero = 255}},
+                                           {"above it", {0, 255, 17}, {-128, 127}, {.is_signed = true, .zero = -128}},
                                            {"unsigned weights", {255, 0, 254}, {255, 128, -255}}};
   return all;
 }
@@ -110,7 +108,7 @@ WholeCase random_whole_case(std::uint32_t seed, const WholeRange& range) {
       if (rng.real(0, 1) < density) row.emplace_back(column, static_cast<float>(one_of(range.weights)));
   Convolution convolution{
       .weights = testing::make_matrix(columns, rows), .bias = {}, .groups = groups, .window = window};
-  WholeCase one{fmt::format("{} {}", range.name, seed), {}, {}, {}, {}, {}};
+  WholeCase one{fmt::format("{} {}", range.name, seed), range.form, {}, {}, {}, {}, {}};
   one.shape = {image_extents(shape), image_extents(output_shape(convolution, {shape})), groups, window};
   one.weights = convolution.weights;
   one.whole.scales.assign(filters, 1);
@@ -126,15 +124,13 @@ WholeCase random_whole_case(std::uint32_t seed, const WholeRange& range) {
 
 /// Whether the loops take such numbers.
 bool takes_whole(const WholeKernels& kernels, const WholeCase& one) {
-  return kernels.together == 2 || (one.in_bytes() && one.whole.in_bytes);
+  return kernels.together == 2 || (sparse_int8::are_unsigned_bytes(one.form) && one.whole.in_bytes);
 }
 
-/// The first wrong result; empty if there is none. `cut`: channels of a block; 0: as chosen. `bytes`: of the images.
-std::string first_wrong_sum(const WholeCase& one, const WholeKernels& kernels, int threads, Extent cut, Extent parts,
-                            bool bytes) {
-  const WholeInput input{1, one.in_bytes()};
+/// The first wrong result; empty if there is none. `cut`: channels of a block; 0: as chosen.
+std::string first_wrong_sum(const WholeCase& one, const WholeKernels& kernels, int threads, Extent cut, Extent parts) {
   const auto filters = sparse_int8::whole_filters(one.weights, one.whole, static_cast<Index>(one.shape.channels()),
-                                                  static_cast<Index>(one.shape.taps()), kernels.together, input);
+                                                  static_cast<Index>(one.shape.taps()), kernels.together, one.form);
   ConvolutionShape shape = one.shape;
   shape.in.channels = shape.groups * sparse_int8::groups_of(shape.channels(), kernels.together);
   Tiling tiling = sparse_conv::best_tiling(shape, filters.offsets.back(), threads, kernels.loops);
@@ -152,11 +148,9 @@ std::string first_wrong_sum(const WholeCase& one, const WholeKernels& kernels, i
   Filters::pack(tiling, filters.rows(bias), data);
   const auto laid = memory(sparse_int8::laid_size(tiling.shape));
   const auto scratch = memory(sparse_conv::scratch_size(tiling, threads));
-  const std::vector<float> floats(one.input.begin(), one.input.end());
-  const std::vector<std::uint8_t> small(one.input.begin(), one.input.end());
-  const auto* const at =
-      bytes ? reinterpret_cast<const std::byte*>(small.data()) : reinterpret_cast<const std::byte*>(floats.data());
-  sparse_int8::lay_images(kernels, {at, bytes, 1}, one.shape.in, shape.groups, threads, laid.get());
+  std::vector<std::byte> bytes;
+  for (const std::int32_t number : one.input) bytes.push_back(static_cast<std::byte>(number + one.form.zero));
+  sparse_int8::lay_images(kernels, {bytes.data(), one.form}, one.shape.in, shape.groups, threads, laid.get());
   std::vector<float> results(one.sums.size(), -7.5F);
   sparse_conv::convolve(tiling, kernels.loops, Filters(tiling, data), threads, laid.get(), scratch.get(),
                         results.data(), {});
@@ -176,11 +170,9 @@ TEST(SparseInt8, EverySumIsExactOnEveryInstructionSetHoweverItIsCut) {
       for (const WholeKernels* const kernels : sparse_int8::available_kernels()) {
         if (!takes_whole(*kernels, one)) continue;
         run.insert(fmt::format("{} {}", kernels->loops.instruction_set, range.name));
-        EXPECT_EQ(first_wrong_sum(one, *kernels, 1, 0, 0, false), "");
-        EXPECT_EQ(first_wrong_sum(one, *kernels, 2, 1, 3, false), "");
-        if (one.in_bytes()) {
-          EXPECT_EQ(first_wrong_sum(one, *kernels, 2, 2, 1, true), "");
-        }
+        EXPECT_EQ(first_wrong_sum(one, *kernels, 1, 0, 0), "");
+        EXPECT_EQ(first_wrong_sum(one, *kernels, 2, 1, 3), "");
+        EXPECT_EQ(first_wrong_sum(one, *kernels, 2, 2, 1), "");
       }
     }
   // Bytes on each, and the others on those that lay two channels together.
@@ -252,8 +244,8 @@ TEST(SparseInt8, MultipliesMatricesOfAnyNumberOfRows) {
 std::vector<program::Offer> whole_offers_of(const Model& model) {
   program::LayoutsOfValues there;
   const auto last = static_cast<Index>(model.nodes.size() - 1);
-  return testing::kernels_of("sparse_int8")[0]->offers(
-      program::request_for(model, {last, {}}, 1, {.kernels_for = 1, .threads = 1}, there));
+  return testing::kernels_of("sparse_int8")[0]->offers(program::request_for(
+      model, {last, {}}, 1, {.kernels_for = 1, .threads = 1}, program::byte_forms_of(model), there));
 }
 
 TEST(WholeWeights, AreFoundInTheValuesWhateverTheScale) {
@@ -290,8 +282,8 @@ TEST(SparseInt8, RefusesSumsThatMayExceed32Bits) {
   };
   constexpr Index kMost = 33024;  // each product is at most 255 x 255
   EXPECT_LT(std::int64_t{kMost} * 255 * 255, std::int64_t{1} << 31);
-  EXPECT_EQ(sparse_int8::why_not_exact(row_of(kMost)), "");
-  EXPECT_EQ(sparse_int8::why_not_exact(row_of(kMost + 1)), "a sum of more than 33024 products may exceed 32 bits");
+  EXPECT_EQ(why_not_exact(row_of(kMost)), "");
+  EXPECT_EQ(why_not_exact(row_of(kMost + 1)), "a sum of more than 33024 products may exceed 32 bits");
 }
 
 TEST(SparseInt8, OffersOnlyWhatIsRoundedAndSaysWhatElseItLacks) {
