@@ -5,7 +5,7 @@ load ../support/within
 
 setup_file() {
   cd "$BATS_FILE_TMPDIR" || return 1
-  "$SPDNN" generate inputs --family digits --neurons 1024 --images 5000 --out images.spdnn --progress never
+  "$SPDNN" generate inputs --family digits --neurons 1024 --images 2500 --out images.spdnn --progress never
   "$SPDNN" infer --generate official --neurons 1024 --layers 240 --inputs images.spdnn --device cpu --progress never \
     --categories expected.tsv
 }

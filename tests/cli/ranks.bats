@@ -67,7 +67,7 @@ setup() {
 
 @test "a streamed run that SIGTERM stops goes on on another number of ranks, streamed or not" {
   "$SPDNN" generate network --family random --neurons 1024 --layers 400 --degree 16 --seed 2 --bias -0.1 --out n.spdnn
-  "$SPDNN" generate inputs --family digits --neurons 1024 --images 5000 --out i.spdnn
+  "$SPDNN" generate inputs --family digits --neurons 1024 --images 2000 --out i.spdnn
   "$SPDNN" "${infer[@]}" --categories alone.tsv
   infer+=(--threads 1 --reduce none)
   start_job 2 "${infer[@]}" --categories ranks.tsv --host-memory 12M --checkpoint stopped

@@ -151,13 +151,13 @@ class Outcomes(unittest.TestCase):
 
 
 class Checkpoints(unittest.TestCase):
-    """A run of seconds on one thread, in parts."""
+    """A run of some tenths of a second on one thread, in parts."""
 
     @classmethod
     def setUpClass(cls):
         weights = random_weights(512, 60, density=0.2)
         cls.network = spdnn.Network(weights, 0.0, cap=1.0)
-        cls.images = spdnn.Images.from_dense(random_images(3000, 512))
+        cls.images = spdnn.Images.from_dense(random_images(1500, 512))
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
@@ -172,7 +172,7 @@ class Checkpoints(unittest.TestCase):
         expected = spdnn.infer(self.network, self.images, device="cpu").categories
         for _ in range(2):
             with self.assertRaisesRegex(spdnn.Stopped, "^stopped .*; the same command continues the run from .*run$"):
-                self.infer(max_time=0.2)
+                self.infer(max_time=0.03)
             self.assertTrue((self.folder / "run").exists())
         self.assertTrue(issubclass(spdnn.Stopped, spdnn.Error))
         earlier = json.loads((self.folder / "run").read_text())["seconds"]["total"]
@@ -252,12 +252,12 @@ class Official(unittest.TestCase):
 
 
 class Meanwhile(unittest.TestCase):
-    """A run that takes seconds, unless it is ended."""
+    """A run of some tenths of a second, or of seconds where it has to be ended."""
 
     @classmethod
     def setUpClass(cls):
         cls.network = spdnn.Network(random_weights(512, 60, density=0.2), 0.0, cap=1.0)
-        cls.given = random_images(3000, 512)
+        cls.given = random_images(1500, 512)
         # A shell starts what is to run in the background with this signal ignored.
         cls.addClassCleanup(signal.signal, signal.SIGINT, signal.signal(signal.SIGINT, signal.default_int_handler))
         cls.images = spdnn.Images.from_dense(cls.given)
@@ -296,7 +296,7 @@ class Meanwhile(unittest.TestCase):
 
     def test_progress_is_told_and_what_it_raises_comes_back(self):
         updates = []
-        self.infer(batch=1000, progress=lambda *update: updates.append(update))
+        self.infer(batch=500, progress=lambda *update: updates.append(update))
         runs = [(done, total) for work, done, total in updates if work == "infer"]
         self.assertEqual(runs, [(0, 180), (60, 180), (120, 180), (180, 180)])
 
@@ -321,8 +321,8 @@ class Meanwhile(unittest.TestCase):
 
     def test_signals_end_a_run_between_trials_and_within_a_layer(self):
         # What would take half a minute on one thread. That verifying ends as well is tested in C++.
-        many = spdnn.Images.from_bits(np.tile(np.packbits(self.given, axis=1, bitorder="little"), (60, 1)))
-        for images, options in ((self.images, {"trials": 60}), (many, {}), (self.images, {"variant": "cpu_reference"})):
+        many = spdnn.Images.from_bits(np.tile(np.packbits(self.given, axis=1, bitorder="little"), (120, 1)))
+        for images, options in ((self.images, {"trials": 120}), (many, {}), (self.images, {"variant": "cpu_reference"})):
             with self.subTest(options):
                 interrupt(self, functools.partial(spdnn.infer, self.network, images, device="cpu", reduce="none",
                                                   threads=1, **options))
@@ -335,7 +335,7 @@ class Meanwhile(unittest.TestCase):
         ctrl_c = threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT))
         ctrl_c.start()
         with self.assertRaises(KeyboardInterrupt):
-            self.infer(trials=60)
+            self.infer(trials=120)
         ctrl_c.join()
 
 
