@@ -31,17 +31,20 @@ $(UNIT_TESTS): $(filter $(OUT)/units/%,$(call objects,$(SOURCES))) $(call object
 $(GPU_TESTS): $(GPU_OBJECTS) $(LIBRARY)
 	$(call link,-l:libgtest.a)
 
-.PHONY: test run-test test-mpi run-test-mpi mutants hostile run-hostile sanitize gpu-tests test-gpu sanitize-gpu
+.PHONY: test run-test test-long run-test-long test-mpi run-test-mpi mutants hostile run-hostile sanitize gpu-tests test-gpu sanitize-gpu
 ##   test                         unit tests, emulated kernels, command line and Python tests; no GPU is needed
+##   test-long                    the same tests, with all of the seeds, shapes and sizes of which `make test` takes samples
 ##   test-mpi                     runs of several ranks, with OpenMPI and with MPICH
 ##   hostile                      kills writers and ranks at random, runs writers and readers concurrently; takes minutes;
 ##                                HOSTILE="--kills 60 --pairs 20 --readers 20" HOSTILE_RANKS="--kills 20" does less
 ##                                (HOSTILE_RANKS is for ranks, and for runs with checkpoints)
 test-mpi hostile: build/.deps-MPI
-test: $(if $(CI),build/.deps-REPORT build/.deps-ONNXRUNTIME)
-test test-mpi hostile: %: build/.deps-TEST
+test test-long: $(if $(CI),build/.deps-REPORT build/.deps-ONNXRUNTIME)
+test test-long test-mpi hostile: %: build/.deps-TEST
 	@$(MAKE) --no-print-directory GPU=$(HOST_GPU) run-$*
-run-test: $(READY) $(UNIT_TESTS) python | build/onnxruntime
+# tests/support/sampled.hpp and sampled.bash read it.
+run-test-long: export SPDNN_TEST_LONG := 1
+run-test run-test-long: $(READY) $(UNIT_TESTS) python | build/onnxruntime
 	@./tests/run.sh $(PROGRAM) tests/cli $(UNIT_TESTS)
 run-test-mpi: $(READY)
 	@./tests/run.sh $(PROGRAM) tests/mpi
@@ -66,7 +69,7 @@ mutants: build/.deps-TEST
 ##   sanitize                     the unit tests with AddressSanitizer and UBSan, and a short run of every fuzzer
 sanitize: build/.deps-TEST
 	@$(MAKE) --no-print-directory BUILD=asan GPU=0 build/asan/spdnn_tests
-	./build/asan/spdnn_tests --gtest_brief=1
+	SPDNN_TEST_LONG=1 ./build/asan/spdnn_tests --gtest_brief=1
 	@$(MAKE) --no-print-directory fuzz FUZZ_RUNS=20000
 
 ##   test-gpu                     the device tests; they skip, loudly, where there is no GPU

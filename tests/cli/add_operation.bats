@@ -2,8 +2,10 @@
 # An operation of models is a struct, a line of include/spdnn/operations.def and a file with its rules: no other code names
 # the one in tests/toy_operation, and a program with it works (docs/add_an_operation.md).
 
+load ../support/sampled
+
 # Compiles src/model, what it needs of src/core, and the test of the operation as one unit, with the longer list; the rules of
-# the operation separately.
+# the operation separately. A sample leaves out the rewrites that the test does not call.
 setup_file() {
   root=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
   toy=$root/tests/toy_operation
@@ -11,7 +13,9 @@ setup_file() {
   cd "$BATS_FILE_TMPDIR" || return 1
   mkdir spdnn
   cat "$root/include/spdnn/operations.def" "$toy/operations.def" >spdnn/operations.def
-  for file in "$root"/src/model/*/*.cpp "$core"/text/{comma_list,message}.cpp "$core"/system/control_groups.cpp \
+  local files=("$root"/src/model/{graph,operations,oracle}/*.cpp "$root"/src/model/rewrites/{channels,fold_constants}.cpp)
+  if in_full; then files=("$root"/src/model/*/*.cpp); fi
+  for file in "${files[@]}" "$core"/text/{comma_list,message}.cpp "$core"/system/control_groups.cpp \
     "$core"/threads/{parallel,parallel_rows,thread_quota}.cpp \
     "$core"/types/{array,csr_matrix,tensor,typed_matrix,values,weights}.cpp "$toy/toy_test.cpp"; do
     echo "#include \"$file\""

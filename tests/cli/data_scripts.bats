@@ -2,6 +2,7 @@
 # The fetch scripts, with a server of the tests on 127.0.0.1: no test leaves this machine.
 
 load ../support/within
+load ../support/sampled
 
 setup() {
   root=$BATS_TEST_DIRNAME/../..
@@ -106,33 +107,44 @@ mnist() {
   [ -z "$(ls "$out")" ]
 }
 
-official() {
-  run "$root/data_scripts/fetch_official.sh" --base "$url" --out "$out" --neurons 1024 --layers 120 "$@"
+# Sets `layers` and `nonzeros` of the official problem, and `script`. A sample takes a copy of the script, to which a problem
+# with a tenth of the layers and a hundredth of the non-zeros is the official one.
+choose_problem() {
+  layers=120 nonzeros=6374505 script=$root/data_scripts/fetch_official.sh
+  if in_full; then return 0; fi
+  layers=12 nonzeros=63745 script=$BATS_TEST_TMPDIR/fetch_official.sh
+  cp "$root/data_scripts/download.sh" "$BATS_TEST_TMPDIR"
+  sed "s/\[1024\]=6374505/[1024]=$nonzeros/; s/\^(120|/^(12|/" "$root/data_scripts/fetch_official.sh" >"$script"
+  chmod +x "$script"
+  [ "$(diff "$root/data_scripts/fetch_official.sh" "$script" | grep -c '^>')" -eq 2 ]
 }
+
+official() { run "$script" --base "$url" --out "$out" --neurons 1024 --layers "$layers" "$@"; }
 
 # Makes files with the official form and counts, though not the official contents. All layers are alike.
 make_categories() {
   mkdir -p "$served/dnn"
-  seq 3 3 5436 >"$served/dnn/neuron1024-l120-categories.tsv"
+  seq 3 3 5436 >"$served/dnn/neuron1024-l$layers-categories.tsv"
 }
 make_network() {
-  local layers=$BATS_TEST_TMPDIR/archive/neuron1024 layer
-  mkdir -p "$layers" "$served/dnn"
+  local folder=$BATS_TEST_TMPDIR/archive/neuron1024 layer
+  mkdir -p "$folder" "$served/dnn"
   awk 'BEGIN { for (o = 1; o <= 1024; ++o) for (i = 1; i <= 32; ++i) printf "%d\t%d\t6.250000e-02\n", 32 * i, o }' \
-    >"$layers/n1024-l1.tsv"
-  for ((layer = 2; layer <= 121; ++layer)); do ln -s n1024-l1.tsv "$layers/n1024-l$layer.tsv"; done
-  if [ -n "${1:-}" ]; then rm "$layers/n1024-l$1.tsv" && sed "$2" "$layers/n1024-l1.tsv" >"$layers/n1024-l$1.tsv"; fi
+    >"$folder/n1024-l1.tsv"
+  for ((layer = 2; layer <= layers + 1; ++layer)); do ln -s n1024-l1.tsv "$folder/n1024-l$layer.tsv"; done
+  if [ -n "${1:-}" ]; then rm "$folder/n1024-l$1.tsv" && sed "$2" "$folder/n1024-l1.tsv" >"$folder/n1024-l$1.tsv"; fi
   tar -C "$BATS_TEST_TMPDIR/archive" -chf - neuron1024 | gzip -1 >"$served/dnn/neuron1024.tar.gz"
 }
 
 @test "fetch_official fetches the layers asked for, resuming" {
+  choose_problem
   make_network
   serve --cut 50000
   official --only network
   [ "$status" -eq 0 ]
   [ "$(ls "$out")" = neuron1024 ]
-  [ "$(ls "$out/neuron1024" | wc -l)" -eq 120 ]
-  cmp "$BATS_TEST_TMPDIR/archive/neuron1024/n1024-l1.tsv" "$out/neuron1024/n1024-l77.tsv"
+  [ "$(ls "$out/neuron1024" | wc -l)" -eq "$layers" ]
+  cmp "$BATS_TEST_TMPDIR/archive/neuron1024/n1024-l1.tsv" "$out/neuron1024/n1024-l$((layers - 3)).tsv"
   grep -qx '/dnn/neuron1024.tar.gz bytes=50000-' "$log"
   official --only network
   [ "$status" -eq 0 ]
@@ -140,6 +152,7 @@ make_network() {
 }
 
 @test "fetch_official refuses layers with a missing edge or another weight, and leaves nothing" {
+  choose_problem
   make_network 3 '5000d'
   serve
   official --only network
@@ -155,6 +168,7 @@ make_network() {
 }
 
 @test "fetch_official refuses an archive without all layers" {
+  choose_problem
   make_network
   tar -C "$BATS_TEST_TMPDIR/archive" --exclude=n1024-l9.tsv -chzf "$served/dnn/neuron1024.tar.gz" neuron1024
   serve
@@ -164,13 +178,14 @@ make_network() {
 }
 
 @test "fetch_official checks categories" {
+  choose_problem
   make_categories
   serve
   official --only categories
   [ "$status" -eq 0 ]
-  cmp "$served/dnn/neuron1024-l120-categories.tsv" "$out/neuron1024-l120-categories.tsv"
+  cmp "$served/dnn/neuron1024-l$layers-categories.tsv" "$out/neuron1024-l$layers-categories.tsv"
   rm "$out"/*
-  sed -i '$d' "$served/dnn/neuron1024-l120-categories.tsv"
+  sed -i '$d' "$served/dnn/neuron1024-l$layers-categories.tsv"
   official --only categories
   [ "$status" -eq 3 ]
   [[ "$output" == *"1811 categories, expected 1812"* ]]
@@ -179,11 +194,11 @@ make_network() {
 
 @test "fetch_official checks inputs" {
   cd "$BATS_TEST_TMPDIR"
+  choose_problem
   mkdir "$served/mnist"
-  # 6374505 = 60000 x 106 + 14505 non-zeros
   awk 'BEGIN { for (i = 1; i <= 60000; ++i) print i "\t1024\t1" }' >one
   gzip -1 -k one
-  { for ((n = 1; n <= 106; ++n)); do cat one.gz; done && head -n 14505 one | gzip -1; } >"$served/mnist/sparse-images-1024.tsv.gz"
+  { for ((n = 1; n <= nonzeros / 60000; ++n)); do cat one.gz; done && head -n $((nonzeros % 60000)) one | gzip -1; } >"$served/mnist/sparse-images-1024.tsv.gz"
   serve
   official --only inputs
   [ "$status" -eq 0 ]

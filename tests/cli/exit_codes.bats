@@ -2,6 +2,8 @@
 # Exit codes and messages where the system fails: streams, threads, memory, names. Whatever happens, the exit code is one
 # of those documented, and an error is one line on stderr.
 
+load ../support/sampled
+
 setup() {
   cd "$BATS_TEST_TMPDIR" || return 1
   mkdir net
@@ -364,6 +366,7 @@ names_what_was_read() {
   make_failing_memory
   # A batch that was not asked for would be begun again in halves.
   infer=("$SPDNN" infer --network r.spdnn --inputs i.spdnn --device cpu --progress never --batch 40)
+  step=$(sampled 20 7)
   "${infer[@]}" --categories right.tsv >/dev/null
   for what in --compare "--verify all"; do
     found=0
@@ -371,7 +374,7 @@ names_what_was_read() {
     env "LD_PRELOAD=$PWD/failing_memory.so" COUNT_REQUESTS=count "${infer[@]}" $what --categories c.tsv --json j.json >out
     most=$(cat count)
     # Options, reading and inferring take the first two thirds of them, and what is printed the last fifth.
-    for ((number = most * 7 / 10; number < most * 4 / 5; number += 7)); do
+    for ((number = most * 7 / 10; number < most * 4 / 5; number += step)); do
       rm -f c.tsv j.json
       status=0
       # shellcheck disable=SC2086
@@ -391,7 +394,7 @@ names_what_was_read() {
 @test "little address space is enough, or exit code 4 with one line" {
   "$SPDNN" generate network --family random --neurons 20000 --layers 2 --degree 16 --bias -0.2 --out r.spdnn
   printf '1\t1\t1\n2\t20000\t1\n' >i.tsv
-  for kilobytes in 25000 35000 50000 70000 100000 150000; do
+  for kilobytes in $(sampled '35000 70000 150000' '25000 35000 50000 70000 100000 150000'); do
     (
       ulimit -v $kilobytes
       "$SPDNN" --version >/dev/null 2>&1 || exit 0 # the libraries do not fit

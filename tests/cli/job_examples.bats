@@ -5,6 +5,7 @@
 
 setup() {
   load ../support/jobs
+  load ../support/sampled
   make_site
   cp jobs/examples/*.sh .
   sed -i "s|^spdnn=.*|spdnn='$site/build/spdnn'|; s|^jobs=.*|jobs='$site/jobs'|" ./*.sh
@@ -88,7 +89,7 @@ ended_with() {
 @test "a job that somebody ends is not submitted again, and continues once somebody submits it" {
   for name in pbs lsf slurm; do
     for target in group script; do
-      for code in 1 0; do
+      for code in $(sampled 0 '1 0'); do
         begin "$name" "stop $code 900" 'done 0'
         within 600 computes
         if [ "$target" = group ]; then
@@ -118,7 +119,7 @@ ended_with() {
     begin "$name" 'done 1'
     ended_with 1
     # The signal came when all was done.
-    for code in 5 124 143; do
+    for code in $(sampled 124 '5 124 143'); do
       begin "$name" "done $code"
       ended_with 0
     done

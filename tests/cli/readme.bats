@@ -3,6 +3,8 @@
 # an empty directory; blocks that begin with "```sh mnist" only where MNIST is at hand. tests/cli/docs.bats checks the make
 # targets that pages name, and their links.
 
+load ../support/sampled
+
 setup() {
   root=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
   cd "$BATS_TEST_TMPDIR" || return 1
@@ -11,10 +13,12 @@ setup() {
   PATH="$PWD/bin:$PATH"
 }
 
-# runs_blocks FENCE: runs the blocks whose first line matches; sets output.
+# runs_blocks FENCE: runs the blocks whose first line matches; sets output. A sample has a tenth of the images that are made
+# and verified.
 runs_blocks() {
   awk -v fence="^\`\`\`$1\$" '$0 ~ fence { code = 1; next } /^```$/ { code = 0 } code' "$root"/README.md "$root"/docs/*.md >commands
   [ "$(wc -l <commands)" -ge 10 ]
+  in_full || sed -Ei 's/(--images|--verify) ([0-9]+)0\>/\1 \2/g' commands
   run bash -euxo pipefail commands
   echo "$output"
   [ "$status" -eq 0 ]

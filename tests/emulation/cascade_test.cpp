@@ -2,6 +2,7 @@
 // are compared with the fp64 reference; sums are exact.
 
 #include "cascade_run.hpp"
+#include "support/sampled.hpp"
 
 namespace spdnn::cuda::cascade {
 namespace {
@@ -27,7 +28,7 @@ TEST(EmulatedCascade, AgreesWithTheReferenceAfterEveryLayer) {
     EXPECT_EQ(program.pair_table.empty(), !ordered);
     for (const Index count : {1U, 6U, 90U, 400U}) {
       const ImageSet images = make_images(count, inputs);
-      for (const char* passes : {"none", "dead", "all", "identical"}) {
+      for (const char* passes : testing::sampled({"all", "identical"}, {"none", "dead", "all", "identical"})) {
         const Plan plan = make_plan(network, parse_passes(passes));
         const auto reference = testing::oracle_engine(plan);
         reference->load(images);
@@ -54,7 +55,7 @@ TEST(EmulatedCascade, AgreesWithTheReferenceAfterEveryLayer) {
     }
   }
   EXPECT_GT(duplicates, 100U);
-  EXPECT_GT(live, 1000U);
+  EXPECT_GT(live, testing::sampled(500U, 1000U));
 }
 
 TEST(EmulatedCascade, TheTableRoundsAsTheLayerDoes) {

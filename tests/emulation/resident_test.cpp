@@ -3,6 +3,7 @@
 // the fp64 reference after every phase.
 
 #include "resident_run.hpp"
+#include "support/sampled.hpp"
 
 namespace spdnn::cuda::resident {
 namespace {
@@ -16,7 +17,7 @@ constexpr ResidentShape kSmallTiles{.tile = {.images = 8, .lane_images = 8, .thr
 TEST(EmulatedResident, UnevenSumsAreRightLayerByLayerAndInOneRun) {
   Seen seen;
   for (const Index width : {60U, 300U}) {
-    for (const bool uniform : {true, false}) {
+    for (const bool uniform : width < 100 ? std::vector{true, false} : testing::sampled({false}, {true, false})) {
       Rng rng(width + (uniform ? 1U : 0U));
       const bool own_biases = uniform == (width < 100);
       const Network network = testing::skewed_network(rng, width, width, uniform, own_biases);
@@ -26,7 +27,7 @@ TEST(EmulatedResident, UnevenSumsAreRightLayerByLayerAndInOneRun) {
       if (width < 100) check_shapes<kFp32Shapes, 0, 2, 3, 4, 5, 6, 7, 8>(plan, images, 3, false, seen);
     }
   }
-  EXPECT_GT(seen.runs, 45);
+  EXPECT_GT(seen.runs, testing::sampled(35, 45));
   EXPECT_GT(seen.uneven, 15);
 }
 

@@ -15,6 +15,7 @@
 #include "spdnn/categories.hpp"
 #include "spdnn/error.hpp"
 #include "spdnn/files.hpp"
+#include "support/sampled.hpp"
 #include "support/shared_data.hpp"
 
 namespace spdnn {
@@ -63,6 +64,7 @@ TEST(OfficialNetwork, EveryLayerIsTheOfficialOne) {
                         Case{4096, 24, "f5a531ef3b36069c452e3433b296774dc7383388467252b95b34e18267e842d0"},
                         Case{16384, 24, "6386e46ce4d44751f43c192020d0567ef24ae952ebb8cfeefb03f632283e01e9"},
                         Case{65536, 26, "4afc951bb3cfab833c4df0c5b50794b213135b36145c1c5168793a6ac32c81af"}}) {
+    if (c.neurons > testing::sampled(4096U, 65536U)) break;
     const Network network = generate_official_network(c.neurons, c.layers);
     EXPECT_NO_THROW(network.validate());
     EXPECT_TRUE(has_official_form(network));

@@ -13,6 +13,7 @@
 #include "engines/cuda/conv_generated/generated.hpp"
 #include "model/oracle/evaluate.hpp"
 #include "support/models.hpp"
+#include "support/sampled.hpp"
 
 namespace spdnn::cuda {
 namespace {
@@ -397,11 +398,10 @@ TEST(GeneratedCode, ComputesTheConvolutionInEveryTiling) {
 /// Rings with an odd and with an even number of rounds, several kernels, several blocks of images.
 TEST(GeneratedCode, ComputesLayersOfManyChunksAndTiles) {
   testing::Rng rng(3);
-  for (const auto& [channels, size, filters, kernel, stride] : {std::array<Index, 5>{24, 9, 70, 3, 1},
-                                                                {40, 7, 40, 1, 1},
-                                                                {16, 9, 66, 3, 2},
-                                                                {24, 13, 30, 1, 2},
-                                                                {6, 8, 20, 5, 1}}) {
+  using Layer = std::array<Index, 5>;
+  for (const auto& [channels, size, filters, kernel, stride] : testing::sampled<Layer>(
+           {{24, 9, 70, 3, 1}, {24, 13, 30, 1, 2}},
+           {{24, 9, 70, 3, 1}, {40, 7, 40, 1, 1}, {16, 9, 66, 3, 2}, {24, 13, 30, 1, 2}, {6, 8, 20, 5, 1}})) {
     Window window = testing::same_window(kernel, kernel);
     window.stride = {stride, stride};
     const Shape shape{34, channels, size, size};

@@ -9,6 +9,8 @@
 #include <random>
 #include <set>
 
+#include "support/sampled.hpp"
+
 namespace spdnn {
 namespace {
 
@@ -74,7 +76,7 @@ TEST(Codebook, NumbersAreTheMeansOfTheNearestSamples) {
 
 /// As of rows with one large weight each: none of the numbers is spent on a gap.
 TEST(Codebook, SpendsAllNumbersWhereSamplesHaveAGap) {
-  std::vector<Sample> samples = normal_samples(2000, 3);
+  std::vector<Sample> samples = normal_samples(testing::sampled(700, 2000), 3);
   for (Sample& sample : samples) sample.value *= 0.002F;
   samples.push_back({1, 1});
   const std::vector<float> codebook = codebook_of(samples, 16);
@@ -84,7 +86,7 @@ TEST(Codebook, SpendsAllNumbersWhereSamplesHaveAGap) {
 }
 
 TEST(Codebook, LosesLittleMoreThanTheBest) {
-  std::vector<Sample> samples = normal_samples(1000, 2);
+  std::vector<Sample> samples = normal_samples(testing::sampled(400, 1000), 2);
   for (std::size_t i = 0; i < 50; ++i) samples[i].value *= 4;  // long tails
   std::sort(samples.begin(), samples.end(), [](const Sample& a, const Sample& b) { return a.value < b.value; });
   for (const std::size_t size : {4, 16, 32})

@@ -17,6 +17,7 @@
 #include "spdnn/error.hpp"
 #include "spdnn/files.hpp"
 #include "support/battery.hpp"
+#include "support/sampled.hpp"
 #include "support/thread_ranks.hpp"
 #include "temporary_directory.hpp"
 
@@ -105,7 +106,7 @@ TEST(ImagesOnRanks, FilesOfEveryFormAreReadAsByOneProcess) {
         const std::string ending = path.extension().string();
         if (ending != ".mtx") spec.images = one.images.images() + (longer ? 100 : 0);
         const ImageSet alone = read_images(path, one.images.neurons(), spec.images);
-        for (const int ranks : longer ? std::vector{3} : std::vector{2, 7}) {
+        for (const int ranks : longer ? std::vector{3} : testing::sampled({7}, {2, 7})) {
           SCOPED_TRACE(one.name + " in " + form + " on " + std::to_string(ranks) + " ranks");
           expect_dealt(by_rank(ranks,
                                [&](Communicator& rank) {

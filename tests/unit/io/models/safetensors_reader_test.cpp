@@ -10,6 +10,7 @@
 #include "io/models/safetensors/reader.hpp"
 #include "model/oracle/evaluate.hpp"
 #include "support/hostile_files.hpp"
+#include "support/sampled.hpp"
 #include "support/shared_data.hpp"
 #include "temporary_directory.hpp"
 
@@ -163,18 +164,18 @@ TEST_F(Safetensors, ContainersThatAreNotSoundAreRefused) {
 
 /// If the time were that of the square of their number, this test would take minutes.
 TEST_F(Safetensors, AContainerMayHaveManyTensors) {
-  constexpr std::size_t kTensors = 100'000;
+  const std::size_t count = testing::sampled(20'000U, 100'000U);
   std::string header = "{";
   std::string numbers;
-  for (std::size_t k = 0; k < kTensors; ++k) {
+  for (std::size_t k = 0; k < count; ++k) {
     header += (k == 0 ? "" : ",") + entry("t" + std::to_string(k), "F32", "[1]", 4 * k, 4 * k + 4);
     numbers += raw({static_cast<float>(k)});
   }
   const auto path = written(directory_ / "model.safetensors", container(header + "}", numbers));
   const InputFile file(path);
   const SafetensorsFile tensors(file);
-  EXPECT_EQ(tensors.tensors().size(), kTensors);
-  EXPECT_EQ(tensors.read("t99999").values[0], 99999.0F);
+  EXPECT_EQ(tensors.tensors().size(), count);
+  EXPECT_EQ(tensors.read("t19999").values[0], 19999.0F);
 }
 
 TEST_F(Safetensors, WhatIsNoFileIsRefused) {
