@@ -41,7 +41,8 @@ build/lint/%.clean: % .clang-tidy tests/.clang-tidy | $(OUT)/generated/build_val
 ##   compile_commands.json        compile commands for clangd and other tools; follows GPU=, BUILD= and so on
 COMPILED := $(sort $(SOURCES) $(UNIT_SOURCES) $(if $(EMULATED_OBJECTS),$(EMULATED_SOURCES)) \
 	$(if $(filter 1,$(GPU)),$(GPU_OBJECTS:$(OUT)/%.o=%.cpp)))
-compiler  = $(if $(filter %.cu,$1),$(NVCC) $(INCLUDES) $(NVCCFLAGS),$(CXX) $(call flags,$1))
+# clang does not know the option that is left out.
+compiler  = $(if $(filter %.cu,$1),$(NVCC) $(INCLUDES) $(NVCCFLAGS),$(CXX) $(filter-out -ffold-simple-inlines,$(call flags,$1)))
 entry     = {"directory": "$(CURDIR)", "file": "$1", "command": "$(strip $(compiler)) -c $1"}
 compile_commands.json: FORCE
 	@echo 'GEN  $@'
