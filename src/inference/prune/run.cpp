@@ -11,7 +11,7 @@
 #include "inference/model/load.hpp"
 #include "inference/model/run.hpp"
 #include "inference/prune/measure.hpp"
-#include "inference/prune/predicted.hpp"
+#include "inference/prune/node_seconds.hpp"
 #include "inference/prune/search.hpp"
 #include "inference/prune/shares_file.hpp"
 #include "io/arrays/labels.hpp"

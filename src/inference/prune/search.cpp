@@ -9,7 +9,7 @@
 #include <array>
 #include <optional>
 
-#include "inference/prune/predicted.hpp"
+#include "inference/prune/node_seconds.hpp"
 #include "spdnn/error.hpp"
 
 namespace spdnn {

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "inference/prune/measure.hpp"
-#include "inference/prune/predicted.hpp"
+#include "inference/prune/node_seconds.hpp"
 #include "inference/prune/prune_model.hpp"
 #include "inference/prune/shares_file.hpp"
 #include "inference/prune/value_run.hpp"

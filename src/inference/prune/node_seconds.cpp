@@ -1,4 +1,4 @@
-#include "inference/prune/predicted.hpp"
+#include "inference/prune/node_seconds.hpp"
 
 #include <algorithm>
 #include <charconv>
