@@ -84,6 +84,26 @@ class Files(WithToy):
             np.testing.assert_array_equal(matrix.toarray(), stored)
             self.assertEqual(matrix.nnz, np.count_nonzero(stored))
 
+    def test_scipy_and_torch_get_the_fp32_numbers_of_all_forms(self):
+        run("prune", "model.safetensors", "groups.onnx", "--pattern", "2:4")
+        for form, source in (("fp16", "model.safetensors"), ("int8", "model.safetensors"),
+                             ("codebook4", "model.safetensors"), ("2:4", "groups.onnx")):
+            with self.subTest(form=form):
+                run("convert", source, "form.spdnn", "--to", form)
+                run("convert", "form.spdnn", "numbers.onnx")
+                matrices = [matrix for matrix in spdnn.load_model("form.spdnn").to_scipy() if matrix is not None]
+                expected = [matrix for matrix in spdnn.load_model("numbers.onnx").to_scipy() if matrix is not None]
+                for matrix, numbers in zip(matrices, expected, strict=True):
+                    self.assertEqual((matrix.dtype, matrix.nnz), (np.float32, numbers.nnz))
+                    np.testing.assert_array_equal(matrix.toarray(), numbers.toarray())
+                    if torch is None:
+                        continue
+                    with warnings.catch_warnings():
+                        warnings.simplefilter("ignore")  # "Sparse CSR tensor support is in beta state"
+                        tensor = torch.sparse_csr_tensor(*(torch.tensor(part) for part in (
+                            matrix.indptr, matrix.indices, matrix.data)), matrix.shape)
+                    np.testing.assert_array_equal(tensor.to_dense().numpy(), numbers.toarray())
+
     def test_a_saved_model_is_the_same(self):
         for name in ("saved.onnx", "saved.spdnn", "saved/model.safetensors"):
             with self.subTest(name=name):
