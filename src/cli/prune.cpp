@@ -11,6 +11,8 @@
 #include "inference/prune/run.hpp"
 #include "io/models/model_file.hpp"
 #include "io/networks/outputs.hpp"
+#include "report/prune_document.hpp"
+#include "report/render/html/html.hpp"
 #include "spdnn/error.hpp"
 #include "spdnn/files.hpp"
 
@@ -47,7 +49,8 @@ CommandForm prune_form() {
       ("shape", takes("N,C,H,W"), "shape of the model's input; the letter N means any number; default: the file's")  //
       ("batch", takes("N", "1"), "images at a time that times are predicted for")                                    //
       ("threads", takes("N"), "host threads; default: all that are granted")                                         //
-      ("json", takes("FILE"), "write the report here (-: stdout) as one JSON line");
+      ("json", takes("FILE"), "write the report here (-: stdout) as one JSON line")                                  //
+      ("html", takes("FILE"), "write the report as a page with charts (-: stdout)");
   return {.name = "prune",
           .summary =
               "Sets weights of a model to zero, without training, and writes the sparse model. With images, the "
@@ -99,7 +102,7 @@ void check_files(const PruneSpec& spec, const po::variables_map& values) {
   std::vector<NamedInput> inputs = named_inputs(values, {"inputs", "labels", "table", "per-layer"});
   inputs.push_back({"MODEL", spec.model});
   for (const Path& beside : files_beside(spec.model)) inputs.push_back({"the graph beside MODEL", beside});
-  std::vector<NamedOutput> outputs = outputs_of(values, {"json"});
+  std::vector<NamedOutput> outputs = outputs_of(values, {"json", "html"});
   outputs.push_back({"OUT", spec.out});
   for (const Path& beside : files_beside(spec.out)) outputs.push_back({"the graph beside OUT", beside});
   check_outputs(outputs, inputs);
@@ -114,11 +117,11 @@ int prune(const Arguments& arguments) {
   if (!parse(arguments, prune_form(), values)) return 0;
   const PruneSpec spec = prune_spec(values);
   check_files(spec, values);
+  const PageFiles files(values, {}, {});
   const PruneResult result = spdnn::prune(spec);
   write_model(spec.out, result.model);
-  const auto json = text_of(values, "json");
-  Printed(json).put(to_text(result.report));
-  if (json) write_text(output_path(*json), to_json(result.report));
+  fmt::print(files.printed(), "{}", to_text(result.report));
+  files.write(to_json(result.report), [&] { return to_html(prune_document(result.report)); });
   return 0;
 }
 

@@ -15,7 +15,7 @@ constexpr std::size_t kBlock = 64;    ///< columns of a block of X'X, which stay
 constexpr std::size_t kTogether = 4;  ///< samples that are added to a sum before it is stored
 constexpr double kDamping = 0.01;
 constexpr int kMostSteps = 100;
-constexpr double kSmallResidual = 1e-6;
+constexpr double kSmallResidual = 1e-4;
 
 /// Rows of samples, `width` numbers each.
 struct SampleRows {
@@ -61,7 +61,8 @@ double dot(const std::vector<double>& a, const std::vector<double>& b) {
 }
 
 /// product = (matrix + damping) vector, for a symmetric matrix. Rows are added to the product, several at a time: sums
-/// of single rows, each term of which waits for the one before, would take five times as long.
+/// of single rows, each term of which waits for the one before, would take five times as long. Sums of a few rows are
+/// fp32, as the matrix is, and the product is fp64.
 void multiply(const std::vector<float>& matrix, double damping, const std::vector<double>& vector,
               std::vector<double>& product) {
   const std::size_t n = vector.size();
@@ -69,9 +70,10 @@ void multiply(const std::vector<float>& matrix, double damping, const std::vecto
   std::size_t i = 0;
   for (; i + kTogether <= n; i += kTogether) {
     const float* const row = matrix.data() + i * n;
-    const std::array<double, kTogether> x{vector[i], vector[i + 1], vector[i + 2], vector[i + 3]};
+    std::array<float, kTogether> x{};
+    for (std::size_t t = 0; t < kTogether; ++t) x[t] = static_cast<float>(vector[i + t]);
     for (std::size_t j = 0; j < n; ++j)
-      product[j] += x[0] * row[j] + x[1] * row[n + j] + x[2] * row[2 * n + j] + x[3] * row[3 * n + j];
+      product[j] += double{x[0] * row[j] + x[1] * row[n + j] + x[2] * row[2 * n + j] + x[3] * row[3 * n + j]};
   }
   for (; i < n; ++i)
     for (std::size_t j = 0; j < n; ++j) product[j] += vector[i] * matrix[i * n + j];

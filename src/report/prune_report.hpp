@@ -18,14 +18,16 @@ struct PruneTrial {
 /// A node with weights, before and after.
 struct PrunedLayer {
   std::size_t node = 0;  ///< from 0
-  std::string name;
-  std::string operation;
+  std::string name{};
+  std::string operation{};
   bool left = false;  ///< its weights are as they were
   Offset weights = 0;
   Offset nonzeros_before = 0;
   Offset nonzeros_after = 0;
   double seconds_before = 0;  ///< predicted, for one batch
   double seconds_after = 0;
+  double measured_before = 0;  ///< likewise measured, if PruneReport::timed_runs > 0
+  double measured_after = 0;
   /// The error of its output on the calibration images, relative to the dense model's output, when its weights were
   /// taken away and after the repair; empty without one.
   std::optional<double> error_before{};
@@ -54,9 +56,15 @@ struct PruneReport {
   std::vector<PrunedLayer> layers{};
   double seconds_before = 0;  ///< of all nodes, predicted
   double seconds_after = 0;
+  int timed_runs = 0;          ///< of each model, of which times are the shortest, node by node; 0: none was measured
+  double measured_before = 0;  ///< of all nodes
+  double measured_after = 0;
   std::optional<PruneMeasure> measure{};  ///< empty without images
   std::vector<std::string> notes{};
 };
+
+/// All layers together; the times are of all nodes.
+PrunedLayer total_of(const PruneReport& report);
 
 /// For people: a line for each layer, and the sums.
 std::string to_text(const PruneReport& report);

@@ -31,6 +31,9 @@ zeros() { "$SPDNN" inspect "$1" --json - 2>/dev/null | jq -c '[.nodes[] | select
   jq -e '.schema == "spdnn-prune-1" and .measured == null and .calibrated == 0' out.json
   jq -e '.predicted_seconds.after < .predicted_seconds.before' out.json
   jq -e '([.layers[].predicted_seconds.before] | add) <= .predicted_seconds.before' out.json
+  jq -e '.timed_runs >= 5 and .measured_seconds.after > 0 and ([.layers[].measured_seconds.before] | min) > 0' out.json
+  jq -e '([.layers[].measured_seconds.before] | add) <= .measured_seconds.before' out.json
+  grep -qE '^timed +[0-9.e-]+ s -> [0-9.e-]+ s: .* the shortest of [0-9]+ runs for each node$' text
   grep -qE '^ +[0-9]+ linear +400000 +0\.00 +80\.00 ' text
   grep -q 'left as it is' text
   PYTHONDONTWRITEBYTECODE=1 "$root/tests/tools/check_lines.py" out.json
@@ -82,6 +85,18 @@ zeros() { "$SPDNN" inspect "$1" --json - 2>/dev/null | jq -c '[.nodes[] | select
   refused 2 "*--min-accuracy*1.5, expected more than 0 and at most 1*" dense.onnx out.onnx --inputs images.npy --min-accuracy 1.5
   refused 2 "*needs --inputs*" dense.onnx out.onnx --min-accuracy 0.5
   refused 2 "*expected one of --sparsity*" dense.onnx out.onnx --inputs images.npy --min-accuracy 0.5 --sparsity 0.5
+}
+
+@test "the report's page works in a browser, without a network" {
+  for command in chromium chromedriver /usr/lib/python3/dist-packages/selenium; do
+    [ -n "${CI:-}" ] || command -v $command >/dev/null || [ -e $command ] || skip "needs $command: make deps"
+  done
+  "$SPDNN" prune dense.onnx out.onnx --min-accuracy 0.6 --inputs images.npy --threads 1 --html out.html --json - >out.json
+  jq -e '.timed_runs > 0' out.json
+  run /usr/bin/python3 "$root/tests/report/browser.py" out.html
+  echo "$output"
+  [ "$status" -eq 0 ]
+  [[ "$output" == "3 charts drawn"* ]]
 }
 
 @test "a pruned network keeps its accuracy" {
@@ -176,6 +191,38 @@ numpy.full((2, 28, 28), 200, "uint8").tofile("pixels")'
   [ ! -e refused.spdnn ]
 }
 
+# back_from_groups MODEL: 2:4 and the way back give the bytes of ONNX that come back from the plain packed form.
+back_from_groups() {
+  "$SPDNN" convert "$1" groups.spdnn --to 2:4 2>note
+  "$SPDNN" convert groups.spdnn back.onnx
+  "$SPDNN" convert "$1" plain.spdnn
+  "$SPDNN" convert plain.spdnn same.onnx
+  cmp back.onnx same.onnx
+}
+
+@test "convert --to 2:4: a model of 60 % zeros is split, with the overhead and the worst rows" {
+  "$SPDNN" prune dense.onnx split.onnx --sparsity 0.6 >/dev/null
+  back_from_groups split.onnx
+  grep -qE '3 nodes are stored as 2:4, 1.0 MB in memory instead of 1.4 MB' note
+  grep -qE '^spdnn: note: [0-9]+ of 172000 weights \([1-9][0-9]* %\) do not fit and are stored beside, as CSR; most of node 8 "fc1" \(linear\): row [0-9]+ with [0-9]+, row' note
+  "$SPDNN" infer --model groups.spdnn --inputs images.npy --verify all --first 4 | grep -q '^verdict *PASSED'
+}
+
+@test "convert --to 2:4: trained networks of 90 % zeros lose no weight" {
+  cnn=$root/../shared/data/cnn
+  [ -f "$cnn/trained-2.tar.xz" ] || skip "needs ../shared/data/cnn"
+  tar xJf "$cnn/trained-1.tar.xz" --wildcards 'lenet5-95/model.onnx' 'textcnn-875/model.onnx'
+  tar xJf "$cnn/trained-2.tar.xz" --wildcards '*/model.onnx'
+  for model in */model.onnx; do
+    [[ "$model" != *dense/* ]] || continue
+    back_from_groups "$model"
+    "$SPDNN" inspect groups.spdnn | grep -q '^weights *2:4 f32'
+    [ "$(grep 'do not fit' note | grep -cv '4 of 173900 weights (0.0023 %)')" -eq 0 ]
+    tested+=" ${model%/*}"
+  done
+  [ "$tested" = " lenet5-95 textcnn-875 vgg8-90 vgg8-95 vgg8-95uniform" ]
+}
+
 @test "shares, patterns, files and images that do not fit are refused" {
   for share in 1 1.5 -0.1; do refused 2 "*--sparsity: $share is outside \[0, 1)*" dense.onnx out.onnx --sparsity $share; done
   refused 2 "*--sparsity: 'x' is not a*" dense.onnx out.onnx --sparsity x
@@ -195,6 +242,31 @@ numpy.full((2, 28, 28), 200, "uint8").tofile("pixels")'
   refused 3 "*missing*" dense.onnx out.onnx --per-layer missing
   printf '1\n2\n' >labels.txt
   refused 3 "*labels.txt*" dense.onnx out.onnx --sparsity 0.5 --inputs images.npy --labels labels.txt --json out.json
+  /usr/bin/python3 -c 'import numpy
+numpy.save("none.npy", numpy.zeros((0, 1, 28, 28), "float32"))
+numpy.save("nan.npy", numpy.full((4, 1, 28, 28), numpy.nan, "float32"))
+numpy.save("large.npy", numpy.full((4, 1, 28, 28), 3e38, "float32"))
+numpy.save("short.npy", numpy.zeros(47, int))
+numpy.save("eleven.npy", numpy.full(48, 11))
+numpy.save("real.npy", numpy.zeros(48))'
+  for share in 0.5 "0.5 --repair norms" "0.5 --score activations"; do
+    # shellcheck disable=SC2086  # words are meant
+    refused 3 "*none.npy: holds no images*" dense.onnx out.onnx --sparsity $share --inputs none.npy --json out.json
+    # shellcheck disable=SC2086
+    refused 3 "*nan.npy: number 1 is nan*" dense.onnx out.onnx --sparsity $share --inputs nan.npy --json out.json
+  done
+  refused 3 "*node 4 \"conv2\" (convolution): what it reads*is too large to fit weights to it*" dense.onnx out.onnx --sparsity 0.5 \
+    --inputs large.npy --json out.json
+  refused 3 "*none.npy: holds no images*" dense.onnx out.onnx --min-accuracy 0.5 --inputs none.npy
+  for labels in "short.npy: 47 labels, expected 48" "eleven.npy: number 1 is label 11, expected 0 to 9" "real.npy: *expected integers"; do
+    refused 3 "*$labels*" dense.onnx out.onnx --sparsity 0.5 --inputs images.npy --labels "${labels%%:*}" --json out.json
+  done
+  : >empty
+  refused 3 "*empty: no node*" dense.onnx out.onnx --per-layer empty
+  for share in 1 -0.1 nan; do
+    printf '# zeros\n4 %s\n' $share >shares
+    refused 3 "*shares:2: '$share' is not a share of zeros in \[0, 1)*" dense.onnx out.onnx --per-layer shares
+  done
   "$SPDNN" generate tensors --shape 4,3,28,28 --out other.npy >/dev/null
   refused 3 "*other.npy*" dense.onnx out.onnx --sparsity 0.5 --inputs other.npy
 }

@@ -175,6 +175,8 @@ def sorting_works(browser):
     """Sorting by mouse, and by keyboard alone; numbers as numbers, and unknown values last."""
     if browser.run("return document.getElementById('nodes-table')"):  # the page of a model
         return sorts(browser, "nodes-table", "weights", lambda button: button.click())
+    if browser.run("return document.getElementById('pruned-table')"):  # of a model that was pruned
+        return sorts(browser, "pruned-table", "weights", lambda button: button.click())
     if browser.run("return document.getElementById('profile-1')"):  # of runs of models
         return sorts(browser, "profile-1", "time (ms)", lambda button: button.click())
     if browser.run("return !document.getElementById('submission')"):  # the page of a network

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 #include <utility>
 
 #include "core/text/amounts.hpp"
@@ -12,7 +13,6 @@
 #include "model/graph/node_text.hpp"
 #include "model/rewrites/channels.hpp"
 #include "prune/batch_norms.hpp"
-#include "prune/least_squares.hpp"
 #include "prune/quantise.hpp"
 #include "prune/samples.hpp"
 #include "spdnn/error.hpp"
@@ -57,6 +57,18 @@ std::vector<float> factors_of(const Model& model, std::size_t n, const Tensor& i
     factors.insert(factors.end(), roots.begin(), roots.end());
   }
   return factors;
+}
+
+/// Fits the weights of a node; returns its error before and after. DataError if the equations are not finite.
+std::pair<double, double> fit_weights(Model& model, std::size_t n, std::span<const NormalEquations> equations) {
+  const SumsView sums = sums_of(model.nodes[n].operation);
+  Repaired fitted = repaired(*sums.weights, *sums.bias, equations);
+  if (!std::isfinite(fitted.error_before))
+    throw DataError(node_text(model, n) +
+                    ": what it reads and computes of the calibration images is too large to fit weights to it");
+  *sums.weights = std::move(fitted.weights);
+  *sums.bias = std::move(fitted.bias);
+  return {fitted.error_before, fitted.error_after};
 }
 
 }  // namespace
@@ -121,46 +133,60 @@ Model Pruner::masked(const Shares& shares) const {
   return model;
 }
 
-PrunedModel Pruner::pruned(const Shares& shares, Norms norms) const {
+PrunedModel Pruner::pruned(const Shares& shares) const {
   PrunedModel result{masked(shares), {}, {}};
   for (std::size_t n = 0; n < shares.size(); ++n)
     if (shares[n]) result.nodes.push_back({.node = n, .error_before = {}, .error_after = {}});
   if (result.nodes.empty()) return result;
   for (std::size_t n = result.nodes.front().node; n < dense_.nodes.size(); ++n) {
     if (settings_.repair_weights && shares[n]) repair(result, n);
-    if (settings_.repair_norms && norms == Norms::repaired &&
-        std::holds_alternative<BatchNorm>(dense_.nodes[n].operation))
+    if (settings_.repair_norms && std::holds_alternative<BatchNorm>(dense_.nodes[n].operation))
       repair_norm(result.model, n);
   }
   return result;
 }
 
-void Pruner::repair(PrunedModel& pruned, std::size_t n) const {
-  Node& node = pruned.model.nodes[n];
+bool Pruner::repairs(std::size_t n) const {
+  return settings_.repair_weights && layer_extents(dense_.nodes[n].operation).cols <= kMostColumns;
+}
+
+Pruner::Equations Pruner::equations_of(const Model& pruned, std::size_t n) const {
+  if (!repairs(n)) return {};
+  const Node& node = dense_.nodes[n];
   const LayerExtents layer = layer_extents(node.operation);
-  if (layer.cols > kMostColumns) {
-    pruned.notes.push_back(fmt::format("{}: not repaired, as filters of {} weights are more than {}",
-                                       node_text(pruned.model, n), layer.cols, kMostColumns));
-    return;
-  }
-  const SumsView sums = sums_of(node.operation);
-  const ValuesRun read(pruned.model, {node.inputs.front()}, settings_);
-  const ValuesRun wanted(dense_, {dense_.nodes[n].output}, settings_);
+  const bool has_bias = !bias_of(node.operation).empty();
+  const ValuesRun read(pruned, {node.inputs.front()}, settings_);
+  const ValuesRun wanted(dense_, {node.output}, settings_);
   const std::size_t per_image = samples_per_image(node.operation, static_cast<Index>(calibration_.shape[0]));
-  std::vector<NormalEquations> groups(layer.groups,
-                                      NormalEquations(layer.cols, layer.rows / layer.groups, !sums.bias->empty()));
+  Equations groups(layer.groups, NormalEquations(layer.cols, layer.rows / layer.groups, has_bias));
   for_some_images(dense_, calibration_, [&](Index first, const Tensor& some) {
     const Tensor x = read(some).front();
     const Tensor y = wanted(some).front();
     for (Index g = 0; g < layer.groups; ++g) groups[g].add(samples_of(node.operation, x, y, g, per_image, first));
   });
-  Repaired fitted = repaired(*sums.weights, *sums.bias, groups);
-  *sums.weights = std::move(fitted.weights);
-  *sums.bias = std::move(fitted.bias);
+  return groups;
+}
+
+Model Pruner::pruned_alone(std::size_t n, double share, const Equations& equations) const {
+  Shares alone(dense_.nodes.size());
+  alone[n] = share;
+  Model model = masked(alone);
+  if (!equations.empty()) fit_weights(model, n, equations);
+  return model;
+}
+
+void Pruner::repair(PrunedModel& pruned, std::size_t n) const {
+  if (!repairs(n)) {
+    pruned.notes.push_back(fmt::format("{}: not repaired, as filters of {} weights are more than {}",
+                                       node_text(pruned.model, n), layer_extents(dense_.nodes[n].operation).cols,
+                                       kMostColumns));
+    return;
+  }
+  const auto [before, after] = fit_weights(pruned.model, n, equations_of(pruned.model, n));
   const auto found =
       std::find_if(pruned.nodes.begin(), pruned.nodes.end(), [&](const NodePruning& one) { return one.node == n; });
-  found->error_before = fitted.error_before;
-  found->error_after = fitted.error_after;
+  found->error_before = before;
+  found->error_after = after;
 }
 
 void Pruner::repair_norm(Model& model, std::size_t n) const {

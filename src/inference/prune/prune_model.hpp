@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "prune/least_squares.hpp"
 #include "prune/select.hpp"
 #include "spdnn/model.hpp"
 #include "spdnn/run_settings.hpp"
@@ -48,7 +49,8 @@ struct PrunedModel {
 /// Prunes a model layer by layer.
 class Pruner {
  public:
-  enum class Norms { repaired, left };  ///< as the settings say, or not at all
+  /// What the least-squares fits of one layer need, by group; empty if its weights are not repaired.
+  using Equations = std::vector<NormalEquations>;
 
   /// `calibration` has images of the model's input; it may have none where the settings need none. DataError if weights
   /// are quantised, UsageError if the model cannot be run.
@@ -57,14 +59,19 @@ class Pruner {
   Shares shares_of(const WantedShare& wanted) const;
   /// Layers are pruned by the scores of the dense model, and then repaired in the order of the nodes, so that each
   /// repair also makes up for what those before it have lost.
-  PrunedModel pruned(const Shares& shares, Norms norms = Norms::repaired) const;
+  PrunedModel pruned(const Shares& shares) const;
   /// The same without any repair.
   Model masked(const Shares& shares) const;
+  /// Pruned in one layer alone. `equations` are equations_of(dense(), node), which are the same for all shares.
+  Model pruned_alone(std::size_t node, double share, const Equations& equations) const;
+  /// Of the node in a model whose nodes before it are pruned. Costs two runs of the calibration images.
+  Equations equations_of(const Model& pruned, std::size_t node) const;
   const Model& dense() const { return dense_; }
   const PruneSettings& settings() const { return settings_; }
 
  private:
   CsrMatrix selected(std::size_t node, double share) const;
+  bool repairs(std::size_t node) const;
   void repair(PrunedModel& pruned, std::size_t node) const;
   void repair_norm(Model& model, std::size_t node) const;
 

@@ -24,6 +24,7 @@ namespace spdnn {
 namespace {
 
 constexpr Index kUsualCalibration = 512;
+constexpr Index kTrialImages = 64;  ///< that measure the loss of a layer alone, which only puts steps in order
 
 bool has_images(const ModelInputs& inputs) { return !inputs.path.empty() || !inputs.pictures.empty(); }
 
@@ -101,6 +102,8 @@ void fill_layers(const Model& before, const PrunedModel& after, const Shares& sh
   const std::vector<NodeWork> work_after = work_of(after.model);
   const std::vector<double> seconds = predicted_seconds(before, settings);
   const std::vector<double> seconds_after = predicted_seconds(after.model, settings);
+  const MeasuredSeconds measured = measured_seconds(before, after.model, settings);
+  const auto at = [](const std::vector<double>& times, std::size_t n) { return times.empty() ? 0 : times[n]; };
   auto pruned = after.nodes.begin();
   for (std::size_t n = 0; n < work.size(); ++n) {
     if (work[n].rows == 0) continue;
@@ -113,6 +116,8 @@ void fill_layers(const Model& before, const PrunedModel& after, const Shares& sh
                              .nonzeros_after = work_after[n].nonzeros,
                              .seconds_before = seconds[n],
                              .seconds_after = seconds_after[n],
+                             .measured_before = at(measured.before, n),
+                             .measured_after = at(measured.after, n),
                              .error_before = {},
                              .error_after = {},
                              .trials = trials.empty() ? std::vector<PruneTrial>() : trials[n]});
@@ -123,6 +128,9 @@ void fill_layers(const Model& before, const PrunedModel& after, const Shares& sh
   }
   report.seconds_before = std::accumulate(seconds.begin(), seconds.end(), 0.0);
   report.seconds_after = std::accumulate(seconds_after.begin(), seconds_after.end(), 0.0);
+  report.timed_runs = measured.runs;
+  report.measured_before = std::accumulate(measured.before.begin(), measured.before.end(), 0.0);
+  report.measured_after = std::accumulate(measured.after.begin(), measured.after.end(), 0.0);
 }
 
 struct SharesFound {
@@ -137,7 +145,10 @@ SharesFound search_shares(const Pruner& pruner, const Measurer& measurer, const 
   if (!measurer.has_score()) throw UsageError("min_accuracy", "needs an output that is a list of classes");
   require_score(pruner, measurer, least);
   SharesFound found;
-  found.trials = sensitivity_of(pruner, {pruner.dense(), calibration, 0, {}, pruner.settings()}, predicted);
+  const Index each = fixed_batch(pruner.dense()).value_or(1);
+  const Index some = std::min(static_cast<Index>(calibration.shape[0]), (kTrialImages + each - 1) / each * each);
+  const Measurer trials(pruner.dense(), images_from(calibration, 0, some), 0, {}, pruner.settings());
+  found.trials = sensitivity_of(pruner, trials, predicted);
   const std::vector<PruneMove> moves = moves_by_gain(found.trials, predicted_seconds(pruner.dense(), predicted));
   std::size_t made = 0;
   found.shares = most_moves(pruner, measurer, moves, least, made);

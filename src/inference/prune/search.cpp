@@ -58,18 +58,16 @@ Shares shares_after(std::size_t nodes, const std::vector<PruneMove>& moves, std:
 }  // namespace
 
 Sensitivity sensitivity_of(const Pruner& pruner, const Measurer& calibration, const EngineSettings& predicted) {
-  const Model& dense = pruner.dense();
-  Sensitivity sensitivity(dense.nodes.size());
+  Sensitivity sensitivity(pruner.dense().nodes.size());
   for (const double share : shares_to_try(pruner.settings().structure)) {
-    const Shares all = pruner.shares_of({share, false});
-    const std::vector<double> seconds = predicted_seconds(pruner.masked(all), predicted);
-    for (std::size_t n = 0; n < all.size(); ++n) {
-      if (!all[n]) continue;
-      Shares alone(all.size());
-      alone[n] = share;
-      const double loss = calibration.measured(pruner.pruned(alone, Pruner::Norms::left).model).distance;
-      sensitivity[n].push_back({share, loss, seconds[n]});
-    }
+    const std::vector<double> seconds = predicted_seconds(pruner.masked(pruner.shares_of({share, false})), predicted);
+    for (const std::size_t n : prunable_nodes(pruner.dense())) sensitivity[n].push_back({share, 0, seconds[n]});
+  }
+  for (std::size_t n = 0; n < sensitivity.size(); ++n) {
+    if (sensitivity[n].empty()) continue;
+    const Pruner::Equations equations = pruner.equations_of(pruner.dense(), n);
+    for (PruneTrial& trial : sensitivity[n])
+      trial.loss = calibration.measured(pruner.pruned_alone(n, trial.share, equations)).distance;
   }
   return sensitivity;
 }

@@ -1,9 +1,14 @@
 #include "inference/prune/value_run.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
+#include "core/text/message.hpp"
+#include "core/types/all_finite.hpp"
 #include "inference/model/run.hpp"
 #include "model/graph/remove_unread.hpp"
+#include "spdnn/error.hpp"
 
 namespace spdnn {
 
@@ -45,7 +50,11 @@ void for_some_images(const Model& model, const Tensor& images,
 }
 
 Tensor logits_of(const Model& model, const Tensor& images, const EngineSettings& settings) {
-  return ValuesRun(model, {model.outputs.front()}, settings)(images).front();
+  Tensor logits = ValuesRun(model, {model.outputs.front()}, settings)(images).front();
+  if (!all_finite(logits.values.span()))
+    throw DataError(fmt::format("the output '{}' is not finite for one of the images",
+                                escaped(model.values[model.outputs.front()].name)));
+  return logits;
 }
 
 }  // namespace spdnn

@@ -32,7 +32,7 @@ inline constexpr Index kImagesAtOnce = 64;
 void for_some_images(const Model& model, const Tensor& images,
                      const std::function<void(Index first, const Tensor& some)>& take, Index most = kImagesAtOnce);
 
-/// The model's first output for all images, as rows of logits.
+/// The model's first output for all images, as rows of logits. DataError if they are not finite.
 Tensor logits_of(const Model& model, const Tensor& images, const EngineSettings& settings);
 
 }  // namespace spdnn

@@ -2,10 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include <sstream>
-
 #include "report/model/document.hpp"
-#include "report/prune_report.hpp"
 #include "report/render/html/html.hpp"
 #include "support/documents.hpp"
 #include "support/models.hpp"
@@ -194,19 +191,6 @@ TEST_F(ModelDocument, AModelWithoutWeightsHasNoChartsOfThem) {
   const Document page = model_document(view, heaviest_node(view));
   ASSERT_EQ(page.sections.size(), 2U);
   EXPECT_NE(page.summary.find("No node has weights."), std::string::npos);
-}
-
-TEST(ModelReportText, ThePredictionOfAPrunedModelIsInItsTotal) {
-  PruneReport report;
-  report.layers = {{.name = "c", .operation = "convolution", .weights = 4, .nonzeros_before = 4, .nonzeros_after = 1}};
-  report.seconds_before = 8e-6;
-  report.seconds_after = 2e-6;
-  const std::string text = to_text(report);
-  const std::size_t begin = text.find("\ntotal") + 1;
-  std::istringstream total(text.substr(begin, text.find('\n', begin) - begin));
-  std::string words;
-  for (std::string word; total >> word;) words += word + " ";
-  EXPECT_EQ(words, "total 4 0.00 75.00 8.0 2.0 and all other nodes ") << text;
 }
 
 }  // namespace

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "inference/prune/measure.hpp"
 #include "inference/prune/node_seconds.hpp"
 #include "inference/prune/prune_model.hpp"
@@ -82,6 +84,37 @@ TEST(PruneModel, RepairLowersTheError) {
     EXPECT_LT(node.error_after.value(), node.error_before.value());
 }
 
+TEST(PruneModel, ALayerAloneIsRepairedByTheEquationsOfTheDenseModel) {
+  PruneSettings settings;
+  settings.repair_weights = true;
+  const Pruner pruner(small_model(), settings, some_images(64));
+  const Pruner::Equations equations = pruner.equations_of(pruner.dense(), 2);
+  for (const double share : {0.5, 0.8}) {
+    Shares alone(pruner.dense().nodes.size());
+    alone[2] = share;
+    const auto numbers_of = [](const Model& model) {
+      const auto& convolution = std::get<Convolution>(model.nodes[2].operation);
+      std::vector<float> numbers = dense_rows(convolution.weights, 0, convolution.weights.rows());
+      numbers.insert(numbers.end(), convolution.bias.begin(), convolution.bias.end());
+      return numbers;
+    };
+    const std::vector<float> found = numbers_of(pruner.pruned_alone(2, share, equations));
+    EXPECT_EQ(found, numbers_of(pruner.pruned(alone).model));
+    EXPECT_NE(found, numbers_of(pruner.masked(alone)));
+  }
+}
+
+TEST(PruneModel, NumbersTooLargeToFitAreRefused) {
+  PruneSettings settings;
+  settings.repair_weights = true;
+  const Tensor images = some_images(4);
+  const Tensor large{images.shape, Array<float>(std::vector<float>(images.values.size(), 3e38F))};
+  const Pruner pruner(small_model(), settings, large);
+  EXPECT_PRED_FORMAT2(::testing::IsSubstring, "is too large to fit weights to it", testing::message_of<DataError>([&] {
+                        pruner.pruned(pruner.shares_of({0.5, false}));
+                      }));
+}
+
 TEST(PruneModel, NormsAreReestimated) {
   PruneSettings settings;
   settings.repair_norms = true;
@@ -130,6 +163,13 @@ TEST(PruneMeasure, TheModelItselfAgrees) {
   EXPECT_EQ(same.first, 5U);
 }
 
+TEST(PruneMeasure, OutputsThatAreNotFiniteAreRefused) {
+  Model model = small_model();
+  std::get<BatchNorm>(model.nodes[3].operation).scale.assign(4, 3e38F);
+  EXPECT_PRED_FORMAT2(::testing::IsSubstring, "is not finite for one of the images",
+                      testing::message_of<DataError>([&] { Measurer(model, some_images(10), 0, {}, {}); }));
+}
+
 TEST(PruneTimes, AreThoseOfTheGivenNodes) {
   const Model model = small_model();
   const std::vector<double> seconds = predicted_seconds(model, {});
@@ -137,6 +177,28 @@ TEST(PruneTimes, AreThoseOfTheGivenNodes) {
   EXPECT_GT(seconds[0], 0);
   EXPECT_GT(seconds[2], 0);
   EXPECT_EQ(seconds[3], 0) << "the norm is folded";
+}
+
+TEST(PruneTimes, AreMeasuredForBothModels) {
+  const Pruner pruner(small_model(), {}, {});
+  EngineSettings settings;
+  settings.batch = 3;
+  const MeasuredSeconds measured =
+      measured_seconds(pruner.dense(), pruner.pruned(pruner.shares_of({0.9, false})).model, settings);
+  EXPECT_GE(measured.runs, 5);
+  for (const std::vector<double>& seconds : {measured.before, measured.after}) {
+    ASSERT_EQ(seconds.size(), pruner.dense().nodes.size());
+    for (const std::size_t node : {0U, 2U, 7U}) EXPECT_TRUE(seconds[node] > 0 && std::isfinite(seconds[node])) << node;
+    EXPECT_EQ(seconds[3], 0) << "the norm is folded";
+  }
+}
+
+TEST(PruneTimes, AModelOfTwoInputsIsNotMeasured) {
+  ModelBuilder builder;
+  const ValueId x = builder.input({kN, 4});
+  const ValueId y = builder.input({kN, 4});
+  const Model model = builder.finish({builder.add(Elementwise{.kind = Elementwise::Kind::add}, {x, y})});
+  EXPECT_EQ(measured_seconds(model, model, {}).runs, 0);
 }
 
 class SharesFile : public ::testing::Test {
