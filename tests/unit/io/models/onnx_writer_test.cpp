@@ -358,6 +358,21 @@ TEST_F(WrittenOnnx, RoundedValuesAreQuantizeAndDequantizeLinear) {
   EXPECT_EQ(outputs_of(again(other), inputs), outputs_of(other, inputs));
 }
 
+/// Constants of bytes take many times the file's size while they are read.
+TEST_F(WrittenOnnx, ManyWeightsOfBytesAreReadBack) {
+  constexpr Index kSize = 3000;
+  std::vector<Offset> offsets;
+  std::vector<Index> indices;
+  for (Index row = 0; row <= kSize; ++row) offsets.push_back(Offset{row} * kSize);
+  for (Offset i = 0; i < offsets.back(); ++i) indices.push_back(static_cast<Index>(i % kSize));
+  const CsrMatrix weights = make_csr(kSize, kSize, offsets, indices, std::vector<float>(offsets.back(), 3));
+  ModelBuilder builder;
+  const ValueId x = builder.input({kBatchExtent, kSize});
+  Model model = builder.finish({builder.add(Linear{weights, {}}, {x})});
+  quantise(model, {Quantisation::Kind::int8, 8});
+  EXPECT_EQ(std::get<Linear>(again(model).nodes[0].operation).weights.csr().entries(), offsets.back());
+}
+
 /// As other programs write it: a zero point that is not 0.
 TEST_F(WrittenOnnx, AZeroPointStaysWhatItIs) {
   onnx_test::File file;
