@@ -6,7 +6,9 @@
 Layers are those of VGG-16, the 1x1 layers of ResNet-50, and linear layers. A product takes images as rows of
 pixels, with the channels (of a 3x3 layer: 9 times the channels, unfolded) side by side, in fp16 with sums in fp32; it
 writes images with their channels innermost. Unfolding is timed apart, as writing that many bytes, the least that it
-can take. Times are medians of runs by the device's clock. cuSPARSELt's algorithm is the fastest by its own search, cuDNN's by torch's.
+can take. Times are medians of runs by the device's clock. cuSPARSELt's algorithm is the fastest by its own search, which
+fails with more than 300000 pixels (then it is the first), cuDNN's by torch's search. Layers with few pixels come first,
+because an error of the device ends the process.
 """
 
 import argparse
@@ -23,6 +25,7 @@ VGG16 = [(64, 224, 64), (64, 112, 128), (128, 112, 128), (128, 56, 256), (256, 5
 RESNET50 = [(64, 56, 64), (64, 56, 256), (256, 56, 64), (128, 28, 512), (512, 28, 128), (256, 14, 1024),
             (1024, 14, 256), (512, 7, 2048), (2048, 7, 512)]
 LINEAR = [(25088, 4096), (4096, 4096), (8192, 8192)]
+MOST_PIXELS_OF_SEARCH = 300000
 
 
 def layers():
@@ -64,7 +67,9 @@ def measured(channels, kernel, side, filters, batch, seconds):
     weights = two_of_four(filters, columns)
     rows = torch.randn(pixels, columns, device="cuda", dtype=torch.float16)
     compressed = torch._cslt_compress(weights)
-    algorithm = torch._cslt_sparse_mm_search(compressed, rows.t(), transpose_result=True)
+    algorithm = 0
+    if pixels <= MOST_PIXELS_OF_SEARCH:
+        algorithm = torch._cslt_sparse_mm_search(compressed, rows.t(), transpose_result=True)
 
     def sparse():
         return torch._cslt_sparse_mm(compressed, rows.t(), transpose_result=True, alg_id=algorithm)
@@ -104,14 +109,13 @@ def main():
           f"cuDNN {torch.backends.cudnn.version()}, batch {arguments.batch}, ms")
     print(f"{'layer':<36} {'2:4':>8} {'unfold':>8} {'dense':>8} {'cuDNN':>8} {'TF32':>8} {'times':>6}  deviation")
     lines = []
-    for name, channels, kernel, side, filters in layers():
+    for name, channels, kernel, side, filters in sorted(layers(), key=lambda layer: layer[3]):
         try:
             times = measured(channels, kernel, side, filters, arguments.batch, arguments.seconds)
         except RuntimeError as error:
             print(f"{name:<36} {str(error).splitlines()[0]}")
-            continue
-        finally:
-            torch.cuda.empty_cache()
+            break
+        torch.cuda.empty_cache()
         best = min(times[side] for side in ("cudnn_fp16_ms", "dense_fp16_ms") if side in times)
         columns = [times.get(f"{one}_ms") for one in ("two_of_four", "unfold", "dense_fp16", "cudnn_fp16", "cudnn_tf32")]
         print(f"{name:<36} " + " ".join("       -" if ms is None else f"{ms:8.4f}" for ms in columns) +

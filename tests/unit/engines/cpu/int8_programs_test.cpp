@@ -17,6 +17,7 @@
 #include "prune/quantise_values.hpp"
 #include "support/kernel_contract.hpp"
 #include "support/models.hpp"
+#include "support/sampled.hpp"
 
 namespace spdnn {
 namespace {
@@ -276,7 +277,7 @@ std::set<std::string> kernels_of_bytes(const Model& model, const program::Kernel
 
 TEST(Int8Programs, RandomModelsHaveTheNumbersOfTheReference) {
   std::set<std::string> used;
-  for (std::uint32_t seed = 0; seed < 12; ++seed) {
+  for (std::uint32_t seed = 0; seed < testing::sampled(10U, 60U); ++seed) {
     const testing::ModelCase one = RandomModel(seed).made();
     const std::vector<Bounded> exact = evaluate(one.model, one.inputs);
     EXPECT_EQ(first_other(kernels_favouring({}), one, exact), "");
