@@ -158,6 +158,7 @@ int bench_conv(const Arguments& arguments) {
     for (const bench::ConvTiming& timing : bench::time_conv(one, sides, limits)) {
       print(bench::conv_text(one, timing));
       lines += json_line(bench::conv_json(one, timing));
+      files.keep(lines);
       beyond += beyond_bounds(one, timing);
     }
   ResultLines read;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "cli/specification.hpp"
+#include "core/text/comma_list.hpp"
 #include "core/threads/parallel.hpp"
 #include "spdnn/error.hpp"
 
@@ -26,8 +27,12 @@ bench::RunLimits run_limits(const po::variables_map& values) {
 }
 
 std::vector<Index> thread_counts(const po::variables_map& values) {
-  if (const auto text = text_of(values, "threads")) return parse_counts("threads", *text);
-  return {static_cast<Index>(host_threads())};
+  const std::optional<std::string> text = text_of(values, "threads");
+  if (!text) return {static_cast<Index>(host_threads())};
+  std::vector<Index> counts;
+  for (const std::string_view count : split_at_commas(*text))
+    counts.push_back(static_cast<Index>(parse_threads(std::string(count))));
+  return counts;
 }
 
 }  // namespace spdnn::cli

@@ -96,6 +96,7 @@ int bench_model(const Arguments& arguments) {
       const bench::ModelTiming timing = bench::time_model(model, bench, batch, static_cast<int>(count));
       print(bench::timing_text(timing) + bench::layers_text(timing));
       lines += json_line(bench::timing_json(bench, timing));
+      files.keep(lines);
       right = right && timing.right();
     }
   files.write(lines, [&] {

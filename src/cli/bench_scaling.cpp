@@ -27,7 +27,7 @@ bench::ScalingSpec scaling_spec(const po::variables_map& values) {
   spec.device = text("device");
   spec.variant = text("variant");
   spec.trials = text("trials");
-  spec.threads = text_of(values, "threads");
+  if (const auto threads = text_of(values, "threads")) spec.threads = std::to_string(parse_threads(*threads));
   spec.share_devices = values.count("share-devices") != 0;
   spec.scratch = text("scratch");
   spec.json = text_of(values, "json");

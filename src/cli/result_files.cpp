@@ -34,17 +34,21 @@ std::vector<NamedOutput> outputs_of(const po::variables_map& values, const std::
 
 PageFiles::PageFiles(const po::variables_map& values, std::initializer_list<const char*> of_page,
                      const std::vector<NamedInput>& inputs)
-    : line_(text_of(values, "json")), page_(text_of(values, "html")) {
+    : lines_(text_of(values, "json")), page_(text_of(values, "html")) {
   for (const char* const option : of_page)
     if (!page_ && values.count(option) != 0) throw UsageError(fmt::format("--{} needs --html", option));
   check_outputs(outputs_of(values, {"json", "html"}), inputs);
 }
 
-void PageFiles::write(const std::string& line, const std::function<std::string()>& page) const {
-  const bool line_last = line_ == "-";
-  if (line_ && !line_last) write_text(output_path(*line_), line);
+void PageFiles::keep(const std::string& lines) const {
+  if (lines_ && !find_output_file(output_path(*lines_)).direct()) write_text(output_path(*lines_), lines);
+}
+
+void PageFiles::write(const std::string& lines, const std::function<std::string()>& page) const {
+  const bool lines_last = lines_ == "-";
+  if (lines_ && !lines_last) write_text(output_path(*lines_), lines);
   if (page_) write_text(output_path(*page_), page());
-  if (line_last) write_text(output_path(*line_), line);
+  if (lines_last) write_text(output_path(*lines_), lines);
 }
 
 RunFiles::RunFiles(const po::variables_map& values, std::initializer_list<const char*> options,

@@ -43,7 +43,7 @@ class Printed {
   std::FILE* stream_;
 };
 
-/// The outputs of `inspect`: --json, one line, and --html, a page.
+/// The outputs of commands with --json, a line or several, and --html, a page.
 class PageFiles {
  public:
   /// UsageError if an option of the page is given without it, or an output cannot be written or would overwrite an
@@ -52,12 +52,14 @@ class PageFiles {
             const std::vector<NamedInput>& inputs);
   bool has_page() const { return page_.has_value(); }
   /// For printed text.
-  std::FILE* printed() const { return Printed(line_ == "-" ? line_ : page_).stream(); }
+  std::FILE* printed() const { return Printed(lines_ == "-" ? lines_ : page_).stream(); }
+  /// Writes the lines so far, for a command that may be interrupted before write(). Pipes and stdout wait for that.
+  void keep(const std::string& lines) const;
   /// Output to stdout comes last, because its reader may be gone.
-  void write(const std::string& line, const std::function<std::string()>& page) const;
+  void write(const std::string& lines, const std::function<std::string()>& page) const;
 
  private:
-  std::optional<std::string> line_;
+  std::optional<std::string> lines_;
   std::optional<std::string> page_;
 };
 

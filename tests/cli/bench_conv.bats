@@ -54,6 +54,30 @@ fp32_lines() {
   done
 }
 
+@test "lines are in their file as soon as they are measured, also where the command is interrupted" {
+  "$SPDNN" bench conv --table mobilenet --sparsity "$(seq -s, -f '0.%02g' 1 99)" --with none --runs 1 --warm-up 0 \
+    --threads 1 --json lines.jsonl >table 3>&- &
+  until [ -s lines.jsonl ]; do
+    kill -0 $!
+    sleep 0.05
+  done
+  kill $!
+  status=0
+  wait $! || status=$?
+  [ "$status" -eq 143 ]
+  jq -es 'length > 0 and all(.table == "mobilenet")' lines.jsonl
+  [ "$(find . -type f | sort | tr '\n' ' ')" = "./lines.jsonl ./table " ]
+}
+
+@test "more threads than any machine has processors are refused by all benchmarks" {
+  for command in "conv --table skimcaffe" "model none.onnx" scaling; do
+    # shellcheck disable=SC2086  # a command and its arguments
+    run "$SPDNN" bench $command --threads 2000000000
+    [ "$status" -eq 2 ]
+    [ "$output" = "spdnn: --threads: 2000000000 is outside 1..1024" ]
+  done
+}
+
 @test "a report has means, break-even shares and times, and marks where oneDNN is faster" {
   peer='{library: "oneDNN", precision: "fp32", kernel: "k", detail: "d", runs: 3, seconds: .seconds, images_per_second: .images_per_second}'
   fp32_lines --table skimcaffe --sparsity 0.5,0.9
