@@ -40,8 +40,9 @@ COLD := $(addprefix src/,bench cli cluster core/text engines/cpu/onednn inferenc
 	io/networks/directory model/graph model/rewrites program report $(if $(filter 1,$(GPU)),,engines/cuda))
 HOT  := src/program/epilogue.cpp src/program/within.cpp
 COLD_CXXFLAGS_release := -O1
-# Rooms that hardly read or change arrays: -Og takes a fifth less time to compile. Elsewhere, runs would take longer.
-TEXTS := $(addprefix src/,bench cli cluster core/text inference report)
+# Rooms that hardly read or change arrays, and what only tests call: -Og takes a fifth less time to compile. Elsewhere, runs
+# would take longer.
+TEXTS := $(addprefix src/,bench cli cluster core engines/cuda inference report)
 TEXTS_CXXFLAGS_release := -Og
 COLD_FLAGS = $(if $(findstring /cold/,$1)$(filter-out $(HOT),$(filter $(COLD:%=%/%),$1)),$(COLD_CXXFLAGS_$(BUILD)) \
 	$(if $(filter $(TEXTS:%=%/%),$1),$(TEXTS_CXXFLAGS_$(BUILD))))
@@ -102,7 +103,7 @@ JOINED := src/bench+src/cli src/cluster+src/inference+src/report src/model+src/p
 UNIT_SOURCES := $(sort $(shell find tests/unit -name '*.cpp'))
 EMULATED_SOURCES := $(sort $(shell find tests/emulation -name '*.cpp'))
 IN_UNITS    := $(if $(filter 1,$(UNITY)),$(filter-out $(ALONE),$(HOST_SOURCES) $(HOST_HALVES) $(ONEDNN_SOURCES) $(UNIT_SOURCES) $(EMULATED_SOURCES)))
-UNITS       := $(shell printf '%s\n' $(IN_UNITS) | LC_ALL=C awk -F/ -v most=28 -v most_cold=88 -v most_tests=52 -v alone='src/engines/cpu src/io/arrays src/io/models/tflite' -v rooms='src/engines/cuda' -v cold='$(COLD)' -v joined='$(JOINED)' -f make/units.awk)
+UNITS       := $(shell printf '%s\n' $(IN_UNITS) | LC_ALL=C awk -F/ -v most=36 -v most_cold=88 -v most_tests=52 -v alone='src/engines/cpu src/io/arrays src/io/models/tflite' -v rooms='src/engines/cuda' -v cold='$(COLD)' -v joined='$(JOINED)' -f make/units.awk)
 files_of     = $(subst :, ,$(word 2,$(subst =, ,$(filter $1=%,$(UNITS)))))
 UNIT_NAMES  := $(foreach unit,$(UNITS),$(firstword $(subst =, ,$(unit))))
 # objects,FILES: the object files that contain these source files, as units or alone.
@@ -142,7 +143,7 @@ $(ONNX_PROTO): | build/.deps-BUILD ;
 $(ONNX_CODE:.cc=.h): $(ONNX_CODE) ;
 $(ONNX_OBJECT): %.o: %.cc
 	$(call step,CXX $<)
-	@$(CXX) -std=c++20 -O1 -fPIC $(filter -fsanitize% -fno-sanitize%,$(CXXFLAGS)) -c $< -o $@
+	@$(CXX) -std=c++20 -Og -fPIC $(filter -fsanitize% -fno-sanitize%,$(CXXFLAGS)) -c $< -o $@
 $(call objects,$(ONNX_READERS)): | $(ONNX_CODE:.cc=.h)
 # The part of TensorFlow Lite's schema that the reader needs. FlatBuffers is header-only.
 $(TFLITE_CODE): src/io/models/tflite/tflite.fbs | build/.deps-BUILD
