@@ -194,7 +194,7 @@ Operands in_type(program::ElementType of, const CsrMatrix& weights) {
 }
 
 /// What the processor's products of bytes are: exact, and times as fast as those of fp32. Without VNNI oneDNN adds up
-/// pairs of products of an unsigned and a signed byte in 16 bits, which saturate, and halves weights of signed sources.
+/// pairs of products of an unsigned and a signed byte in 16 bits, which saturate.
 struct ByteProducts {
   bool exact;
   double speed;
@@ -233,16 +233,17 @@ bool pairs_fit(const CsrMatrix& weights, const WholeWeights& whole) {
 std::variant<std::monostate, std::string, Operands> in_bytes(const Request& request, const CsrMatrix& weights) {
   const std::optional<ByteForm>& input = request.inputs[0].bytes;
   if (request.type != program::ElementType::fp32 || !input) return {};
+  if (input->is_signed) return "its input is signed";
   if (input->zero != 0) return "the zero point of its input is not 0";
   if (std::string why_not = why_not_exact(weights); !why_not.empty()) return why_not;
   std::optional<WholeWeights> whole = whole_weights(weights);
   if (!whole || !whole->in_bytes) return "its weights are not whole numbers of 8 bits times a scale for each row";
   const ByteProducts products = byte_products();
-  if (!products.exact && (input->is_signed || !pairs_fit(weights, *whole)))
+  if (!products.exact && !pairs_fit(weights, *whole))
     return "oneDNN's sums would saturate at 16 bits, as the processor lacks VNNI";
   for (float& scale : whole->scales) scale *= input->scale;
   return Operands{
-      .source = input->is_signed ? dnnl::memory::data_type::s8 : dnnl::memory::data_type::u8,
+      .source = dnnl::memory::data_type::u8,
       .weights = dnnl::memory::data_type::s8,
       .result = dnnl::memory::data_type::f32,
       .dense_weights = [&weights, numbers = std::move(whole->numbers)] { return dense_numbers(weights, numbers); },
