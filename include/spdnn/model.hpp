@@ -181,6 +181,12 @@ struct StoredProgram {
   std::string text;   ///< JSON
 };
 
+/// Machine code that a kernel generated for a node's weights, stored with the model in a packed file.
+struct StoredCode {
+  std::string digest;  ///< of all that it depends on: 32 hexadecimal digits
+  Array<std::byte> bytes;
+};
+
 /// A network as a graph of values and nodes: pruned CNNs. Graph Challenge networks are `Network`.
 struct Model {
   std::string name;
@@ -191,6 +197,8 @@ struct Model {
   /// Engines run it instead of compiling one, if it was made from the same model, for the same machine, build, threads
   /// and number of images. Results do not depend on it.
   std::optional<StoredProgram> program{};
+  /// By ascending digest. Engines use what they would otherwise compile, after a test. Results do not depend on it.
+  std::vector<StoredCode> code{};
 
   /// Throws std::invalid_argument, naming the node, where ids, orders of nodes, arrays or shapes do not fit together.
   void validate() const;

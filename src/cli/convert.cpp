@@ -55,11 +55,13 @@ CommandForm convert_form() {
       ("plan", takes("PASSES"), "store a plan for these passes with a packed network: all, dead or a list")  //
       ("plan-device", takes("auto|cpu|cuda"), "device that finds twins for --plan; auto is cpu")             //
       ("program", takes("VARIANT|auto"),
-       "store with a packed model the program that infer would run on this machine, for --batch and --threads")  //
-      ("tune", "choose the kernels of --program by times measured on this machine instead of predicted ones")    //
+       "store with a packed model the program that infer would run on this machine, for --batch and --threads; of "
+       "conv_generated the code alone, for this GPU")                                                          //
+      ("tune", "choose the kernels of --program by times measured on this machine instead of predicted ones")  //
       ("batch", takes("N"),
-       "images at a time that --program is for; default: as many as infer would take, at most 64")       //
-      ("threads", takes("T"), "threads that --program is for; default: as many as the process may use")  //
+       "images at a time that --program is for; default: as many as infer would take, at most 64")            //
+      ("threads", takes("T"), "threads that --program is for; default: as many as the process may use")       //
+      ("compile-seconds", takes("SECONDS"), "generate code of --program for at most this time; default: 60")  //
       ("host-memory", takes("SIZE", "auto"),
        "500M, 4G; a larger .spdnn or TSV network is converted layer by layer")                                     //
       ("shape", takes("N,C,H,W"), "shape of a model's input; the letter N means any number; default: the file's")  //
@@ -206,6 +208,7 @@ void convert_model(const Path& in, const Path& out, const po::variables_map& val
   if (const auto text = text_of(values, "shape")) shape = parse_shape(*text);
   Model model = read_model(in, shape);
   model.program.reset();  // the options say whether there is one
+  model.code.clear();
   change_weights(out, values, model);
   if (const auto variant = text_of(values, "program")) {
     if (out.extension() != ".spdnn") throw UsageError("--program: only packed models, .spdnn, hold a program");
@@ -213,11 +216,15 @@ void convert_model(const Path& in, const Path& out, const po::variables_map& val
     if (*variant != "auto") settings.variant = *variant;
     settings.batch = count_of(values, "batch").value_or(0);
     if (const auto threads = text_of(values, "threads")) settings.threads = parse_threads(*threads);
+    if (const auto seconds = text_of(values, "compile-seconds"))
+      settings.compile_seconds = parse_seconds_or_0("compile-seconds", *seconds);
     FileNotes notes;
-    model.program = compiled_program(as_packed(model), settings, values.count("tune") != 0, notes);
+    CompiledProgram compiled = compiled_program(as_packed(model), settings, values.count("tune") != 0, notes);
+    model.program = std::move(compiled.program);
+    model.code = std::move(compiled.code);
     print_notes(notes);
   } else {
-    refuse(values, {"batch", "threads", "tune"}, "a model that is stored without --program");
+    refuse(values, {"batch", "threads", "tune", "compile-seconds"}, "a model that is stored without --program");
   }
   const auto weights = text_of(values, "weights");
   if (weights && out.extension() != ".onnx") throw UsageError("--weights: only .onnx has forms to choose from");
@@ -284,8 +291,8 @@ int convert(const Arguments& arguments) {
     return 0;
   }
   refuse(values,
-         {"shape", "program", "tune", "batch", "threads", "weights", "to", "inputs", "table", "first", "subtract",
-          "divide", "mean", "std"},
+         {"shape", "program", "tune", "batch", "threads", "compile-seconds", "weights", "to", "inputs", "table",
+          "first", "subtract", "divide", "mean", "std"},
          "networks and images");
   if (kind == Kind::network)
     convert_network(in, out, values);

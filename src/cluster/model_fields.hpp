@@ -53,8 +53,9 @@ void fields(auto& archive, MaybeConst<Node> auto& node) {
 }
 void fields(auto& archive, MaybeConst<Value> auto& value) { archive(value.name, value.shape, value.constant); }
 void fields(auto& archive, MaybeConst<StoredProgram> auto& program) { archive(program.place, program.text); }
+void fields(auto& archive, MaybeConst<StoredCode> auto& code) { archive(code.digest, code.bytes); }
 void fields(auto& archive, MaybeConst<Model> auto& model) {
-  archive(model.name, model.values, model.nodes, model.inputs, model.outputs, model.program);
+  archive(model.name, model.values, model.nodes, model.inputs, model.outputs, model.program, model.code);
 }
 
 }  // namespace spdnn

@@ -68,6 +68,8 @@ class ModelEngine {
   virtual std::vector<double> node_seconds() const { return {}; }
   /// On how the engine was made ready, for people.
   virtual std::vector<std::string> notes() const { return {}; }
+  /// The code that it generated, or found, for the full batch: as Model::code has it. Before the first load().
+  virtual std::vector<StoredCode> code() const { return {}; }
 };
 
 /// A line of src/engines/model_variants.def.

@@ -120,6 +120,13 @@ void BoundProgram::set_input(const float* data, const std::byte* on_device) {
   }
 }
 
+std::vector<StoredCode> BoundProgram::code() const {
+  std::vector<StoredCode> all;
+  for (const Ready& action : actions_)
+    if (std::optional<StoredCode> one = action.bound->code()) all.push_back(std::move(*one));
+  return all;
+}
+
 const float* BoundProgram::output(std::size_t number) const {
   const Output& output = outputs_[number];
   return reinterpret_cast<const float*>(output.is_images ? images_ : output.data);

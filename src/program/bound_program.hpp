@@ -56,6 +56,8 @@ class BoundProgram {
   std::optional<Index> overflow() const;
   /// Of the kernels, on how they were prepared.
   const std::vector<std::string>& remarks() const { return remarks_; }
+  /// The code that its kernels consist of.
+  std::vector<StoredCode> code() const;
 
  private:
   struct Ready {

@@ -111,6 +111,14 @@ class Engine final : public ModelEngine {
 
   std::vector<std::string> notes() const override { return notes_; }
 
+  std::vector<StoredCode> code() const override {
+    std::vector<StoredCode> all = programs_.at(parts_.images).front().code();
+    std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.digest < b.digest; });
+    const auto equal = [](const auto& a, const auto& b) { return a.digest == b.digest; };
+    all.erase(std::unique(all.begin(), all.end(), equal), all.end());
+    return all;
+  }
+
  private:
   /// Programs are kept for use again, but not more than these: a loop over batches needs two, for the last batch too.
   static constexpr std::size_t kMostPrograms = 4;

@@ -25,21 +25,29 @@ class BoundFunction final : public Bound {
 
 std::string text(const std::vector<Prepared>& all) {
   std::size_t codes = 0;
-  std::size_t kept = 0;
+  std::size_t others = 0;
+  std::size_t from[3]{};  // by Prepared::Source
   Prepared sum;
   for (const Prepared& one : all) {
     if (one.code_bytes == 0) continue;
     ++codes;
-    if (one.compile_seconds == 0) ++kept;
+    ++from[static_cast<std::size_t>(one.source)];
+    if (one.model_has_others) ++others;
     sum.code_bytes += one.code_bytes;
     sum.compile_seconds += one.compile_seconds;
   }
   if (codes == 0) return {};
   std::string text =
       fmt::format("{} of generated code for {}", bytes_text(sum.code_bytes), counted(codes, "node", "nodes"));
-  if (kept < codes) text += fmt::format(", compiled in {:.1f} s of processor time", sum.compile_seconds);
-  if (kept > 0)
-    text += kept == codes ? ", from the cache directory" : fmt::format("; that of {} from the cache directory", kept);
+  const std::string sources[] = {fmt::format("compiled in {:.1f} s of processor time", sum.compile_seconds),
+                                 "from the cache directory", "from the model"};
+  for (std::size_t i = 0; i < std::size(from); ++i) {
+    if (from[i] == codes) text += ", " + sources[i];
+    if (from[i] > 0 && from[i] < codes) text += fmt::format("; that of {} {}", from[i], sources[i]);
+  }
+  if (others > 0)
+    text += fmt::format("; the model's code{} is for another device, batch or version of spdnn or the compiler",
+                        others == codes ? "" : fmt::format(" of {}", others));
   return text;
 }
 

@@ -30,9 +30,13 @@ struct Operands {
 
 /// The outcome of preparing a kernel that consists of code for its step.
 struct Prepared {
-  std::string remark{};        ///< a failure and its consequence; empty if there was none
-  std::size_t code_bytes = 0;  ///< generated, or read from where it was kept
-  double compile_seconds = 0;  ///< processor time; 0: the code was kept
+  std::string remark{};  ///< a failure and its consequence; empty if there was none
+  /// Where its code is from. It is distrusted: a kernel that was not compiled now has been tested as one that was.
+  enum class Source { compiled, cache_directory, model };
+  std::size_t code_bytes = 0;  ///< 0: it consists of none
+  Source source = Source::compiled;
+  double compile_seconds = 0;     ///< processor time
+  bool model_has_others = false;  ///< the model has code, but for other devices, batches, generators or compilers
 };
 
 /// A summary of several kernels, for people; empty if none has code.
@@ -51,6 +55,8 @@ class Bound {
   /// Completes what bind() may have begun on other threads: once, after all steps are bound and placed. May overwrite
   /// the inputs and the output, which hold nothing yet.
   virtual Prepared prepare() { return {}; }
+  /// The code that prepare() has made or found, to be stored with the model; empty if there is none.
+  virtual std::optional<StoredCode> code() const { return std::nullopt; }
   /// Computes every byte of the output, with zeros in the padding of channel blocks. On OpenMP's threads, or after what
   /// was given to the device before; then it may return before that is done, unless the output is in host memory.
   virtual void run() = 0;

@@ -130,7 +130,7 @@ void PackedEditor::change_length(Section& section, std::mt19937& random) {
 void PackedEditor::change_header(std::mt19937& random) {
   switch (below(random, 5)) {
     case 0:
-      header_.contents = below(random, 17);
+      header_.contents = below(random, 64);
       break;
     case 1:
       header_.edges = telling_number(header_.edges, random);
@@ -142,7 +142,7 @@ void PackedEditor::change_header(std::mt19937& random) {
       header_.network_digest ^= 1;
       break;
     default:
-      header_.version = below(random, 4);
+      header_.version = below(random, 8);
   }
 }
 
@@ -151,7 +151,7 @@ void PackedEditor::change_list(std::mt19937& random) {
   const auto at = sections_.begin() + static_cast<std::ptrdiff_t>(place);
   switch (below(random, 4)) {
     case 0:
-      at->kind = static_cast<Kind>(below(random, 7));
+      at->kind = static_cast<Kind>(below(random, 9));
       break;
     case 1:
       sections_.erase(at);

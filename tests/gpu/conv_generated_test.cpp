@@ -29,6 +29,7 @@ const program::Family& family(std::string_view name) {
 struct Ran {
   std::vector<Tensor> outputs;
   std::vector<std::string> notes;
+  std::vector<StoredCode> code;
 };
 
 class ConvGenerated : public ::testing::Test {
@@ -52,7 +53,7 @@ class ConvGenerated : public ::testing::Test {
     const auto depth = static_cast<Index>(model->nodes.size());
     engine->load(one.inputs.front());
     for (Index next = 0; next < depth;) next = engine->advance(next, depth);
-    return {engine->outputs(), engine->notes()};
+    return {engine->outputs(), engine->notes(), engine->code()};
   }
 
   static bool same_bits(const Ran& a, const Ran& b) {
@@ -171,6 +172,29 @@ TEST_F(ConvGenerated, KeepsItsCodeAndTrustsNoFile) {
   std::filesystem::remove_all(directory);
   std::ofstream(directory) << "a file in place of the directory";
   expect_note("its code is not kept in");
+}
+
+TEST_F(ConvGenerated, TakesItsCodeFromTheModel) {
+  ModelCase one = one_layer(8, 9);
+  const Ran expected = run(one, false);
+  const auto note_of = [&] {
+    const Ran found = run(one, true);
+    EXPECT_TRUE(same_bits(found, expected));
+    return found.notes.empty() ? std::string() : found.notes.back();
+  };
+  EXPECT_NE(note_of().find(", compiled in"), std::string::npos);
+  one.model.code = run(one, true).code;
+  ASSERT_EQ(one.model.code.size(), 1U);
+  EXPECT_NE(note_of().find(", from the model"), std::string::npos) << note_of();
+  std::vector<std::byte> damaged(one.model.code[0].bytes.begin(), one.model.code[0].bytes.end());
+  damaged[500] ^= std::byte{1};
+  one.model.code[0].bytes = damaged;
+  const Ran found = run(one, true);
+  EXPECT_TRUE(same_bits(found, expected));
+  ASSERT_EQ(found.notes.size(), 2U);
+  EXPECT_NE(found.notes[0].find("its code in the model was damaged, and is not used"), std::string::npos);
+  one.model.code[0].digest = std::string(32, '0');
+  EXPECT_NE(note_of().find("; the model's code is for another device"), std::string::npos) << note_of();
 }
 
 }  // namespace

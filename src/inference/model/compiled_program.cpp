@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <iterator>
+#include <memory>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -32,6 +35,15 @@ StoredProgram tuned_and_kept(const ModelVariant& variant, const Model& model, co
   return {"the program", std::move(tuned.text)};
 }
 
+std::vector<StoredCode> generated_code(const ModelVariant& variant, const Model& model,
+                                       const ModelEngineOptions& options, FileNotes& notes) {
+  const std::unique_ptr<ModelEngine> engine = make_engine(variant, std::make_shared<const Model>(model), options);
+  std::vector<StoredCode> code = engine->code();
+  std::ranges::move(engine->notes(), std::back_inserter(notes));
+  if (code.empty()) throw UsageError(fmt::format("{} generates no code for this model", variant.name));
+  return code;
+}
+
 }  // namespace
 
 std::string keep_calibration(const std::filesystem::path& file, const std::string& newer) {
@@ -51,25 +63,29 @@ std::string keep_calibration(const std::filesystem::path& file, const std::strin
   return {};
 }
 
-StoredProgram compiled_program(const Model& model, const EngineSettings& settings, bool tune, FileNotes& notes) {
+CompiledProgram compiled_program(const Model& model, const EngineSettings& settings, bool tune, FileNotes& notes) {
   if (const std::string why_not = why_not_runnable(model); !why_not.empty()) throw UsageError(why_not);
   require_threads(settings.threads);
   Model rewritten = model;
   rewritten.program.reset();
+  rewritten.code.clear();
   rewrite(rewritten, kAllRewrites);
   ModelEngineOptions options{.threads = host_threads(settings.threads),
                              .host_memory = settings.host_memory,
-                             .epilogues = kAllRewrites.epilogues};
+                             .epilogues = kAllRewrites.epilogues,
+                             .compile_seconds = settings.compile_seconds};
   const Index most = fixed_batch(rewritten).value_or(kMaxIndex);
   options.batch = wanted_batch(settings, rewritten, most);
   KnownSupport known(rewritten);
   const ModelEngineChoice choice = choose_model_engine(settings, known, options);
   options.precision = choice.precision;
   options.batch = model_batch(settings, *choice.variant, known, most, options);
-  if (tune) return tuned_and_kept(*choice.variant, rewritten, options, notes);
+  if (tune) return {.program = tuned_and_kept(*choice.variant, rewritten, options, notes), .code = {}};
+  if (choice.variant->device != Device::cpu)
+    return {.program = {}, .code = generated_code(*choice.variant, rewritten, options, notes)};
   const Support& support = known.of(*choice.variant, options);
   if (!support.stored_program) throw UsageError(fmt::format("{} runs no program", choice.variant->name));
-  return {"the program", support.stored_program()};
+  return {.program = StoredProgram{"the program", support.stored_program()}, .code = {}};
 }
 
 }  // namespace spdnn

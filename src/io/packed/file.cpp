@@ -38,7 +38,7 @@ void PackedFile::check_header() {
   if (header_.byte_order != packed::kByteOrder)
     fail("has another byte order or is corrupted; expected a little-endian packed file");
   const bool model = (header_.contents & packed::kModel) != 0;
-  const std::uint32_t version = model ? packed::kVersionOfModels : packed::kVersion;
+  const std::uint32_t version = model ? packed::kVersionWithCode : packed::kVersion;
   const std::uint32_t oldest = model ? packed::kOldestVersionOfModels : packed::kVersion;
   if (header_.version < oldest || header_.version > version)
     fail(fmt::format("has version {} of the packed format; expected {}", header_.version,
@@ -62,7 +62,7 @@ void PackedFile::check_table() {
     if (entry.offset != packed::aligned(end) || entry.offset > size() || entry.bytes > size() - entry.offset)
       fail(fmt::format("is corrupted: section {} is at an unexpected offset", i));
     const auto kind = static_cast<std::uint32_t>(entry.kind);
-    const bool known = kind <= static_cast<std::uint32_t>(Kind::program);
+    const bool known = kind <= static_cast<std::uint32_t>(Kind::code);
     if (!known || entry.reserved != 0 || (entry.kind != Kind::data && (kinds_seen >> kind & 1U) != 0))
       fail(fmt::format("is corrupted: section {} has an unexpected kind", i));
     kinds_seen |= 1U << kind;
@@ -72,11 +72,15 @@ void PackedFile::check_table() {
   const auto seen = [&](Kind kind, std::uint32_t contents) {
     return (kinds_seen >> static_cast<std::uint32_t>(kind) & 1U) != 0 ? contents : 0U;
   };
-  const std::uint32_t of_model = seen(Kind::model, packed::kModel) | seen(Kind::program, packed::kProgram);
+  constexpr std::uint32_t kBesideModel = packed::kProgram | packed::kCode;
+  const std::uint32_t of_model =
+      seen(Kind::model, packed::kModel) | seen(Kind::program, packed::kProgram) | seen(Kind::code, packed::kCode);
   if (((kinds_seen >> 1 & 7U) | of_model) != header_.contents)
     fail("is corrupted: its header does not match its sections");
-  if (of_model != 0 && header_.contents != packed::kModel && header_.contents != (packed::kModel | packed::kProgram))
+  if (of_model != 0 && (header_.contents & ~kBesideModel) != packed::kModel)
     fail("is corrupted: it has other contents besides its model");
+  if ((of_model & packed::kCode) != 0 && header_.version < packed::kVersionWithCode)
+    fail(fmt::format("is corrupted: a file of version {} has no code", header_.version));
   if (end != size()) fail("is corrupted: it continues after its last section");
 }
 

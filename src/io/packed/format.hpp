@@ -9,9 +9,10 @@
 
 #include "core/types/plan.hpp"
 
-/// The packed format, `.spdnn`, version 1 for networks and images, version 5 for models; models of version 2, which
-/// have no TypedRecords, of version 3, whose TypedRecords end before `order`, and of version 4, which has no Huffman
-/// codes, are read as well. Everything is little-endian, without gaps other than those listed here:
+/// The packed format, `.spdnn`, version 1 for networks and images, version 5 for models, version 6 for models with
+/// code; models of version 2, which have no TypedRecords, of version 3, whose TypedRecords end before `order`, and of
+/// version 4, which has no Huffman codes, are read as well. Everything is little-endian, without gaps other than those
+/// listed here:
 ///
 ///   Header                      the contents; enough for packed_contents()
 ///   SectionEntry[sections]      the table: the place of each section, and its checksum
@@ -20,10 +21,11 @@
 /// A section of kind network, plan or plan_in_order is a ChainRecord and its LayerRecords; one of kind images is an
 /// ImagesRecord; one of kind model, beside which a file has no network, images or plan, is a GraphRecord, its
 /// TensorRecords and its TypedRecords; one of kind program is the text of a program that the model is compiled into
-/// (StoredProgram). All other sections are plain arrays of numbers (kind data), which the records refer to by their
-/// index in the table. A plan can therefore be read without touching the network beside it, and an array with the same
-/// form in memory is read directly into place. The header has checksums of itself and the table, the table has those of
-/// the sections, and the reader refuses gaps that are not zero, so that no byte of a file can change unnoticed.
+/// (StoredProgram), and one of kind code is the CodeRecords of generated machine code (StoredCode). All other sections
+/// are plain arrays of numbers (kind data), which the records refer to by their index in the table. A plan can
+/// therefore be read without touching the network beside it, and an array with the same form in memory is read directly
+/// into place. The header has checksums of itself and the table, the table has those of the sections, and the reader
+/// refuses gaps that are not zero, so that no byte of a file can change unnoticed.
 ///
 /// Files are small. In plain matrices columns take two bytes if there are up to 65536, rows of equal length need no
 /// offsets, and values are stored once if they are all equal, as a palette and one byte per entry if there are up to
@@ -38,6 +40,7 @@ inline constexpr std::array<unsigned char, 8> kMagic{0x89, 'S', 'P', 'D', 'N', '
 inline constexpr std::uint32_t kByteOrder = 0x01020304;
 inline constexpr std::uint32_t kVersion = 1;
 inline constexpr std::uint32_t kVersionOfModels = 5;
+inline constexpr std::uint32_t kVersionWithCode = 6;
 inline constexpr std::uint32_t kOldestVersionOfModels = 2;
 inline constexpr std::uint32_t kFirstVersionWithOrder = 4;
 inline constexpr std::uint32_t kFirstVersionWithHuffman = 5;
@@ -47,7 +50,7 @@ inline constexpr std::uint32_t kNone = 0xFFFFFFFF;
 /// In matrices of up to this many columns, each column number takes two bytes.
 inline constexpr std::uint64_t kNarrowColumns = 65536;
 
-enum Contents : std::uint32_t { kNetwork = 1, kImages = 2, kPlan = 4, kModel = 8, kProgram = 16 };
+enum Contents : std::uint32_t { kNetwork = 1, kImages = 2, kPlan = 4, kModel = 8, kProgram = 16, kCode = 32 };
 enum class Kind : std::uint32_t {
   data = 0,
   network = 1,
@@ -55,7 +58,8 @@ enum class Kind : std::uint32_t {
   plan = 3,
   plan_in_order = 4,
   model = 5,
-  program = 6
+  program = 6,
+  code = 7
 };
 
 struct Header {
@@ -164,6 +168,13 @@ struct TypedRecord {
 /// The bytes of a TypedRecord in a file of version 3.
 inline constexpr std::size_t kTypedRecordOfVersion3 = 48;
 
+/// Generated code. The digests of a file ascend.
+struct CodeRecord {
+  std::array<char, 32> digest{};  ///< hexadecimal
+  std::uint32_t bytes = kNone;    ///< u8
+  std::uint32_t reserved = 0;
+};
+
 /// Bit k of ChainRecord::passes and ::requested is the k-th of these.
 inline constexpr std::array<bool Passes::*, 6> kPassBits{&Passes::twins,     &Passes::unused, &Passes::merge,
                                                          &Passes::saturated, &Passes::dead,   &Passes::identical};
@@ -184,6 +195,7 @@ inline Passes passes_of(std::uint16_t bits) {
 static_assert(sizeof(Header) == 128 && sizeof(SectionEntry) == 32 && sizeof(MatrixRecord) == 48);
 static_assert(sizeof(LayerRecord) == 64 && sizeof(ChainRecord) == 56 && sizeof(ImagesRecord) == 56);
 static_assert(sizeof(GraphRecord) == 16 && sizeof(TensorRecord) == 56 && sizeof(TypedRecord) == 56);
+static_assert(sizeof(CodeRecord) == 40);
 static_assert(std::has_unique_object_representations_v<SectionEntry> && std::is_trivially_copyable_v<LayerRecord>);
 
 inline constexpr std::uint64_t aligned(std::uint64_t offset) {

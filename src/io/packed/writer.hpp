@@ -31,6 +31,8 @@ class PackedWriter {
   /// A model, which excludes all other contents: the text of its architecture.json, its tensors, and the program that
   /// it is compiled into, which may be empty.
   void add_graph(const std::string& architecture, std::span<const StoredTensor> tensors, const std::string& program);
+  /// Generated code of the model, if there is any; after add_graph().
+  void add_code(std::span<const StoredCode> code);
   void write(const Path& path, const ProgressCallback& callback);
 
   const packed::Header& header() const { return header_; }

@@ -200,6 +200,21 @@ void PackedWriter::add_graph(const std::string& architecture, std::span<const St
   header_.contents = packed::kModel | (program.empty() ? 0U : std::uint32_t{packed::kProgram});
 }
 
+void PackedWriter::add_code(std::span<const StoredCode> code) {
+  if (code.empty()) return;
+  std::vector<std::byte> records;
+  for (const StoredCode& one : code) {
+    packed::CodeRecord record;
+    if (one.digest.size() != record.digest.size()) throw std::logic_error("a digest of code is not of 32 digits");
+    std::copy(one.digest.begin(), one.digest.end(), record.digest.begin());
+    record.bytes = add_array(one.bytes.span());
+    append(records, record);
+  }
+  add_records(Kind::code, std::move(records));
+  header_.version = packed::kVersionWithCode;
+  header_.contents |= packed::kCode;
+}
+
 LayerRecord PackedWriter::add_layer(const Layer& layer, const ValueCoding& coding) {
   LayerRecord record;
   record.weights = add_matrix(layer.weights, coding);

@@ -84,6 +84,34 @@ TEST_F(LayerCodeTest, ADamagedFileIsReplaced) {
   EXPECT_EQ(remark_on(code_by(never)), "");
 }
 
+/// The record that a model has been stored with.
+TEST_F(LayerCodeTest, OfTheModelIsTakenFirst) {
+  using Source = program::Prepared::Source;
+  LayerCode made = code_by(code_of);
+  made.get(steady_clock::now() + kLong);
+  EXPECT_EQ(made.source(), Source::compiled);
+  const Bytes record = made.record();
+  const auto with = [](const Bytes& of_model, const std::function<Bytes(std::size_t)>& compile) {
+    return LayerCode({.digest = "digest", .kernels = 3, .compile = compile, .of_model = of_model});
+  };
+  std::ofstream(file()) << "damaged, and not looked at";
+  LayerCode taken = with(record, never);
+  EXPECT_EQ(taken.get(steady_clock::now() + kLong), made.get(steady_clock::now() + kLong));
+  EXPECT_EQ(taken.source(), Source::model);
+  EXPECT_EQ(taken.compile_seconds(), 0);
+  EXPECT_EQ(taken.remark(), "");
+  EXPECT_EQ(taken.record(), record);
+  keep_in("");
+  Bytes damaged = record;
+  damaged[5000] ^= std::byte{1};
+  EXPECT_EQ(remark_on(with(damaged, code_of)), "its code in the model was damaged, and is not used");
+  for (const std::size_t size : {std::size_t{1}, std::size_t{31}, record.size() - 1}) {
+    EXPECT_EQ(remark_on(with(Bytes(record.begin(), record.begin() + static_cast<std::ptrdiff_t>(size)), code_of)),
+              "its code in the model was damaged, and is not used")
+        << size;
+  }
+}
+
 /// The child process of the compiler ends by itself.
 TEST_F(LayerCodeTest, ACompilerThatDiesIsReported) {
   const auto dies = [](std::size_t kernel) -> Bytes {

@@ -85,6 +85,29 @@ class WrongKernel final : public program::Kernel {
   std::function<void(Offer&)> spoil_;
 };
 
+TEST(GeneratedCode, ItsSourcesAreReportedInOneLine) {
+  using program::Prepared;
+  using Source = Prepared::Source;
+  const auto said = [](const std::vector<Prepared>& all) { return program::text(all); };
+  const Prepared none;
+  const Prepared compiled{.code_bytes = 1000, .compile_seconds = 1.5};
+  const Prepared kept{.code_bytes = 500, .source = Source::cache_directory};
+  Prepared stored{.code_bytes = 500, .source = Source::model};
+  EXPECT_EQ(said({none}), "");
+  EXPECT_EQ(said({none, compiled, compiled}),
+            "2.0 kB of generated code for 2 nodes, compiled in 3.0 s of processor time");
+  EXPECT_EQ(said({kept}), "500 bytes of generated code for 1 node, from the cache directory");
+  EXPECT_EQ(said({stored, stored}), "1.0 kB of generated code for 2 nodes, from the model");
+  EXPECT_EQ(said({compiled, kept, stored}),
+            "2.0 kB of generated code for 3 nodes; that of 1 compiled in 1.5 s of processor time; that of 1 from the "
+            "cache directory; that of 1 from the model");
+  Prepared foreign = compiled;
+  foreign.model_has_others = true;
+  EXPECT_EQ(said({stored, foreign}),
+            "1.5 kB of generated code for 2 nodes; that of 1 compiled in 1.5 s of processor time; that of 1 from the "
+            "model; the model's code of 1 is for another device, batch or version of spdnn or the compiler");
+}
+
 TEST(KernelContract, RefusesWrongOffers) {
   const auto fault = [](std::function<void(Offer&)> spoil) {
     return testing::contract_fault(WrongKernel(std::move(spoil)), relu_cases());

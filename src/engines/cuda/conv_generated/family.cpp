@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <xxhash.h>
 
+#include <algorithm>
 #include <map>
 #include <mutex>
 #include <span>
@@ -104,13 +105,16 @@ std::string digest_of(const Layer& layer, const std::string& arch) {
 
 /// A layer's code, and its kernels once they are loaded; shared by the programs of a process for all batches.
 struct SharedLayer {
+  std::string digest{};
+  bool model_has_others = false;  ///< see program::Prepared
   LayerCode code;
   std::mutex mutex{};
   std::unique_ptr<LoadedLayer> loaded{};
   explicit SharedLayer(LayerCode::Source source) : code(std::move(source)) {}
 };
 
-std::shared_ptr<SharedLayer> shared_layer(const Layer& layer) {
+/// `of_model`: the model's code.
+std::shared_ptr<SharedLayer> shared_layer(const Layer& layer, const std::vector<StoredCode>& of_model) {
   static std::mutex mutex;
   static std::map<std::string, std::weak_ptr<SharedLayer>> layers;
   const cudaDeviceProp& device = properties();
@@ -123,10 +127,17 @@ std::shared_ptr<SharedLayer> shared_layer(const Layer& layer) {
   if (auto shared = known.lock()) return shared;
   const auto filters =
       std::make_shared<const std::vector<std::vector<Index>>>(filters_by_kernel(layer.tiling, layer.weights));
-  auto shared = std::make_shared<SharedLayer>(LayerCode::Source{
-      .digest = digest, .kernels = filters->size(), .compile = [layer, filters, arch](std::size_t kernel) {
-        return compiled(generated_code(layer.generated(), (*filters)[kernel]), arch);
-      }});
+  const auto stored = std::ranges::find(of_model, digest, &StoredCode::digest);
+  auto shared = std::make_shared<SharedLayer>(
+      LayerCode::Source{.digest = digest,
+                        .kernels = filters->size(),
+                        .compile =
+                            [layer, filters, arch](std::size_t kernel) {
+                              return compiled(generated_code(layer.generated(), (*filters)[kernel]), arch);
+                            },
+                        .of_model = stored == of_model.end() ? Array<std::byte>() : stored->bytes});
+  shared->digest = digest;
+  shared->model_has_others = !of_model.empty() && stored == of_model.end();
   known = shared;
   return shared;
 }
@@ -135,16 +146,16 @@ std::shared_ptr<SharedLayer> shared_layer(const Layer& layer) {
 class BoundGenerated final : public program::Bound {
  public:
   BoundGenerated(Layer layer, std::unique_ptr<program::Bound> direct, std::vector<std::size_t> input_bytes,
-                 std::size_t output_bytes, std::size_t own_inputs, std::string name, double compile_seconds)
+                 std::size_t output_bytes, const Request& request)
       : layer_(std::move(layer)),
         direct_(std::move(direct)),
         input_bytes_(std::move(input_bytes)),
         output_bytes_(output_bytes),
-        own_inputs_(own_inputs),
-        name_(std::move(name)),
+        own_inputs_(request.own_inputs()),
+        name_(node_text(request.model, request.step.node)),
         deadline_(std::chrono::steady_clock::now() + std::chrono::duration_cast<std::chrono::steady_clock::duration>(
-                                                         std::chrono::duration<double>(compile_seconds))),
-        shared_(shared_layer(layer_)) {}
+                                                         std::chrono::duration<double>(request.compile_seconds))),
+        shared_(shared_layer(layer_, request.model.code)) {}
 
   void place(const Operands& operands) override {
     operands_ = operands;
@@ -167,7 +178,14 @@ class BoundGenerated final : public program::Bound {
     }
     return {.remark = code.remark().empty() ? "" : fmt::format("{}: {}", name_, code.remark()),
             .code_bytes = code.bytes(),
-            .compile_seconds = code.compile_seconds()};
+            .source = code.source(),
+            .compile_seconds = code.compile_seconds(),
+            .model_has_others = shared_->model_has_others};
+  }
+
+  std::optional<StoredCode> code() const override {
+    if (!launch_) return std::nullopt;
+    return StoredCode{shared_->digest, shared_->code.record()};
   }
 
   void run() override {
@@ -234,9 +252,8 @@ std::vector<Offer> generated_offers(const Request& request, const Convolution& c
   std::vector<std::size_t> input_bytes;
   for (const program::Input& input : request.inputs) input_bytes.push_back(bytes_of(program::kImages32, input.shape));
   offer.bind = [layer = Layer{shape, tiling, weights, convolution.bias, functions}, bind = direct.bind, input_bytes,
-                output_bytes = bytes_of(program::kImages32, request.output_shape()), own = request.own_inputs(),
-                name = node_text(request.model, request.step.node), seconds = request.compile_seconds] {
-    return std::make_unique<BoundGenerated>(layer, bind(), input_bytes, output_bytes, own, name, seconds);
+                output_bytes = bytes_of(program::kImages32, request.output_shape()), request] {
+    return std::make_unique<BoundGenerated>(layer, bind(), input_bytes, output_bytes, request);
   };
   return {std::move(offer)};
 }

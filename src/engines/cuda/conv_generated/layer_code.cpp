@@ -74,8 +74,8 @@ std::vector<std::byte> apart(const std::function<std::vector<std::byte>()>& comp
   throw DeviceError(fmt::format("the compiler failed: {}", error.what()));
 }
 
-// The cache directory's file of a layer: the magic, the sizes of all kernels' code (64 bits each, after their number),
-// the code, and a hash of all before it.
+// A layer's record, of which the cache directory has a file, and which a model may be stored with: the magic, the sizes
+// of all kernels' code (64 bits each, after their number), the code, and a hash of all before it.
 constexpr char kMagic[] = "spdnn-generated-code-1";
 
 std::filesystem::path cache_file(const std::string& digest) {
@@ -90,22 +90,7 @@ void append_bytes(std::vector<std::byte>& to, const void* data, std::size_t size
   to.insert(to.end(), bytes, bytes + size);
 }
 
-std::vector<std::byte> file_of(const std::vector<std::vector<std::byte>>& code) {
-  std::vector<std::byte> file;
-  append_bytes(file, kMagic, sizeof(kMagic));
-  const std::uint64_t count = code.size();
-  append_bytes(file, &count, sizeof(count));
-  for (const auto& one : code) {
-    const std::uint64_t size = one.size();
-    append_bytes(file, &size, sizeof(size));
-  }
-  for (const auto& one : code) append_bytes(file, one.data(), one.size());
-  const std::uint64_t hash = hash_of(file);
-  append_bytes(file, &hash, sizeof(hash));
-  return file;
-}
-
-/// Empty if file_of() did not make the file, or made it for another number of kernels.
+/// Empty if record() did not make it, or made it for another number of kernels.
 std::vector<std::vector<std::byte>> code_in(std::span<const std::byte> file, std::size_t kernels) {
   const std::size_t head = sizeof(kMagic) + (kernels + 1) * sizeof(std::uint64_t);
   if (file.size() < head + sizeof(std::uint64_t)) return {};
@@ -140,8 +125,9 @@ struct LayerCode::State {
 };
 
 LayerCode::LayerCode(Source source) : source_(std::move(source)), state_(std::make_shared<State>()) {
-  read_cache();
-  if (from_cache_) return;
+  take_record_of_model();
+  if (code_.empty()) read_cache();
+  if (!code_.empty()) return;
   state_->code.resize(source_.kernels);
   for (std::size_t kernel = 0; kernel < source_.kernels; ++kernel)
     state_->done.push_back(
@@ -192,14 +178,40 @@ std::size_t LayerCode::bytes() const {
   return sum;
 }
 
+std::vector<std::byte> LayerCode::record() const {
+  std::vector<std::byte> record;
+  append_bytes(record, kMagic, sizeof(kMagic));
+  const std::uint64_t count = code_.size();
+  append_bytes(record, &count, sizeof(count));
+  for (const auto& one : code_) {
+    const std::uint64_t size = one.size();
+    append_bytes(record, &size, sizeof(size));
+  }
+  for (const auto& one : code_) append_bytes(record, one.data(), one.size());
+  const std::uint64_t hash = hash_of(record);
+  append_bytes(record, &hash, sizeof(hash));
+  return record;
+}
+
+void LayerCode::take_record_of_model() {
+  if (source_.of_model.empty()) return;
+  code_ = code_in(source_.of_model.span(), source_.kernels);
+  if (code_.empty())
+    remark_ = "its code in the model was damaged, and is not used";
+  else
+    from_ = program::Prepared::Source::model;
+}
+
 void LayerCode::read_cache() {
   const std::filesystem::path path = cache_file(source_.digest);
   std::ifstream file(path, std::ios::binary);
   if (path.empty() || !file) return;
   const std::string text((std::istreambuf_iterator<char>(file)), {});
   code_ = code_in(std::as_bytes(std::span(text)), source_.kernels);
-  from_cache_ = !code_.empty();
-  if (!from_cache_) remark_ = fmt::format("{} was damaged, and is made anew", path.string());
+  if (!code_.empty())
+    from_ = program::Prepared::Source::cache_directory;
+  else
+    remark_ = fmt::format("{} was damaged, and is made anew", path.string());
 }
 
 void LayerCode::write_cache() {
@@ -211,7 +223,7 @@ void LayerCode::write_cache() {
   std::filesystem::create_directories(path.parent_path(), failure);
   errno = 0;
   std::ofstream file(unnamed, std::ios::binary);
-  const std::vector<std::byte> bytes = file_of(code_);
+  const std::vector<std::byte> bytes = record();
   file.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
   file.close();
   if (!file) failure.assign(errno, std::generic_category());

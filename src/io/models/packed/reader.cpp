@@ -43,6 +43,7 @@ class PackedWeights final : public StoredWeights {
     architecture_ = section_text(reader.loader(), file, graph_.architecture);
     if (const auto section = file.find(packed::Kind::program))
       program_ = StoredProgram{file.name() + ": program", section_text(reader.loader(), file, *section)};
+    if (const auto section = file.find(packed::Kind::code)) code_ = code_in(reader.loader(), *section);
     std::size_t at = 0;
     auto typed = records.typed.begin();
     for (std::uint32_t i = 0; i < records.tensors.size(); ++i) {
@@ -63,6 +64,7 @@ class PackedWeights final : public StoredWeights {
   const std::string& name() const override { return file_.name(); }
   const std::string& architecture() const { return architecture_; }
   const std::optional<StoredProgram>& program() const { return program_; }
+  const std::vector<StoredCode>& code() const { return code_; }
 
   Array<float> numbers(const ArchitectureNode& node, const std::string& tensor, const Shape& shape) const override {
     const Stored& stored = find(node, tensor);
@@ -123,6 +125,20 @@ class PackedWeights final : public StoredWeights {
     for (std::size_t i = 0; i < records.typed.size(); ++i)
       std::memcpy(&records.typed[i], bytes.data() + sizeof graph_ + tensor_bytes + i * typed_record, typed_record);
     return records;
+  }
+
+  /// Requests the code, which is there once the loader has run.
+  std::vector<StoredCode> code_in(SectionLoader& loader, std::uint32_t section) const {
+    std::vector<StoredCode> all;
+    for (const packed::CodeRecord& record :
+         loader.now<packed::CodeRecord>(section, file_.entry(section).bytes / sizeof(packed::CodeRecord))) {
+      std::string digest(record.digest.begin(), record.digest.end());
+      if (digest.find_first_not_of("0123456789abcdef") != std::string::npos || record.reserved != 0)
+        file_.fail("is corrupted: a digest of code is not hexadecimal, or an unknown number");
+      if (!all.empty() && all.back().digest >= digest) file_.fail("is corrupted: digests of code do not ascend");
+      all.push_back({std::move(digest), loader.plain<std::byte>(record.bytes, file_.entry(record.bytes).bytes, {})});
+    }
+    return all;
   }
 
   /// Requests a tensor; its arrays are valid once the reader has run. `typed` may be null.
@@ -212,6 +228,7 @@ class PackedWeights final : public StoredWeights {
   GraphRecord graph_;
   std::string architecture_;
   std::optional<StoredProgram> program_;
+  std::vector<StoredCode> code_;
   std::map<std::string, Stored> tensors_;
 };
 
@@ -221,6 +238,7 @@ Model read_packed_model(const PackedFile& file) {
   const PackedWeights weights(file);
   Model model = read_architecture(weights, file.name() + ": architecture", weights.architecture());
   model.program = weights.program();
+  model.code = weights.code();
   return model;
 }
 

@@ -40,6 +40,7 @@ void write_packed_model(const std::filesystem::path& path, const Model& model) {
   PackedWriter writer;
   writer.add_graph(text_of(architecture.json), architecture.tensors,
                    model.program ? model.program->text : std::string());
+  writer.add_code(model.code);
   writer.write(path, {});
 }
 

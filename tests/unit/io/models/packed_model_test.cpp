@@ -147,9 +147,9 @@ TEST_F(PackedModel, WhatRecordsClaimIsChecked) {
   const Header header = at<Header>(bytes_, 0);
   EXPECT_EQ(header.version, packed::kVersionOfModels);
   EXPECT_EQ(with(offsetof(Header, version), packed::kVersion),
-            "f.spdnn: has version 1 of the packed format; expected 2 to 5");
-  EXPECT_EQ(with(offsetof(Header, version), packed::kVersionOfModels + 1),
-            "f.spdnn: has version 6 of the packed format; expected 2 to 5");
+            "f.spdnn: has version 1 of the packed format; expected 2 to 6");
+  EXPECT_EQ(with(offsetof(Header, version), packed::kVersionWithCode + 1),
+            "f.spdnn: has version 7 of the packed format; expected 2 to 6");
   EXPECT_EQ(with(offsetof(Header, contents), packed::kModel | packed::kImages),
             "f.spdnn: is corrupted: its header does not match its sections");
 }
@@ -376,6 +376,73 @@ TEST_F(PackedTypedModel, AProgramStandsBesideAModelAlone) {
             "f.spdnn: is corrupted: its header does not match its sections");
   EXPECT_EQ(with_kind(packed::Kind::model, packed::kProgram),
             "f.spdnn: has version 5 of the packed format; expected version 1");
+}
+
+/// A packed model with generated code for two nodes.
+class PackedCode : public PackedModel {
+ protected:
+  PackedCode() {
+    model_.code = {{std::string(32, '7'), bytes_of("some machine code")},
+                   {"a0123456789abcdef0123456789abcde", bytes_of("more of it, for another node")}};
+    write_packed_model(directory_ / "c.spdnn", model_);
+    std::ifstream file(directory_ / "c.spdnn", std::ios::binary);
+    const std::string text{std::istreambuf_iterator<char>(file), {}};
+    bytes_ = bytes_of(text);
+  }
+  static std::vector<std::byte> bytes_of(const std::string& text) {
+    const auto view = std::as_bytes(std::span(text));
+    return {view.begin(), view.end()};
+  }
+  /// The offset of a record's field.
+  std::size_t record(std::size_t number, std::size_t field) const {
+    return place_of(packed::Kind::code) + number * sizeof(packed::CodeRecord) + field;
+  }
+
+  Model model_ = some_model();
+};
+
+TEST_F(PackedCode, IsReadAsWritten) {
+  const Model read = read_packed_model(directory_ / "c.spdnn");
+  EXPECT_EQ(ModelText::of(read, false), ModelText::of(model_, false));
+  ASSERT_EQ(read.code.size(), 2U);
+  for (std::size_t i = 0; i < 2; ++i) {
+    EXPECT_EQ(read.code[i].digest, model_.code[i].digest);
+    EXPECT_TRUE(std::ranges::equal(read.code[i].bytes, model_.code[i].bytes));
+  }
+  EXPECT_EQ(at<Header>(bytes_, 0).version, packed::kVersionWithCode);
+}
+
+TEST_F(PackedCode, NoChangedBitGoesUnnoticed) {
+  for (std::size_t place = 0; place < bytes_.size(); ++place) {
+    std::vector<std::byte> changed = bytes_;
+    changed[place] ^= std::byte{1} << place % 8;
+    EXPECT_TRUE(error_of(changed).starts_with("f.spdnn: ")) << place;
+  }
+}
+
+TEST_F(PackedCode, WhatRecordsClaimIsChecked) {
+  using packed::CodeRecord;
+  const std::size_t digest = offsetof(CodeRecord, digest);
+  const std::size_t bytes = offsetof(CodeRecord, bytes);
+  EXPECT_EQ(error_of(bytes_), "no error");
+  EXPECT_EQ(with(record(1, digest), '6'), "f.spdnn: is corrupted: digests of code do not ascend");
+  EXPECT_EQ(with(record(0, digest), 'A'),
+            "f.spdnn: is corrupted: a digest of code is not hexadecimal, or an unknown number");
+  EXPECT_EQ(with(record(1, offsetof(CodeRecord, reserved)), 1U),
+            "f.spdnn: is corrupted: a digest of code is not hexadecimal, or an unknown number");
+  EXPECT_EQ(with(record(1, bytes), packed::kNone), "f.spdnn: is corrupted: there is no section 4294967295");
+  EXPECT_TRUE(
+      with(record(1, bytes), at<std::uint32_t>(bytes_, record(0, bytes))).starts_with("f.spdnn: is corrupted: "))
+      << "one section for two";
+  EXPECT_EQ(with(offsetof(Header, version), packed::kVersionOfModels),
+            "f.spdnn: is corrupted: a file of version 5 has no code");
+  EXPECT_EQ(with(offsetof(Header, contents), std::uint32_t{packed::kModel}),
+            "f.spdnn: is corrupted: its header does not match its sections");
+  for (std::size_t place = record(0, 0); place + sizeof(std::uint32_t) <= record(2, 0); place += sizeof(std::uint32_t))
+    for (const std::uint32_t number : {0U, 1U, 3U, 0x7FFFFFFFU, 0x80000000U, 0xFFFFFFFEU, 0xFFFFFFFFU}) {
+      const std::string error = with(place, number);
+      EXPECT_TRUE(error == "no error" || error.starts_with("f.spdnn: is corrupted: ")) << error;
+    }
 }
 
 /// The seeds of the fuzzer were written by the first programs with models; every later program must read them.
