@@ -56,7 +56,7 @@ CommandForm convert_form() {
       ("plan-device", takes("auto|cpu|cuda"), "device that finds twins for --plan; auto is cpu")             //
       ("program", takes("VARIANT|auto"),
        "store with a packed model the program that infer would run on this machine, for --batch and --threads; of "
-       "conv_generated the code alone, for this GPU")                                                          //
+       "conv_generated its code, too")                                                                         //
       ("tune", "choose the kernels of --program by times measured on this machine instead of predicted ones")  //
       ("batch", takes("N"),
        "images at a time that --program is for; default: as many as infer would take, at most 64")            //

@@ -128,16 +128,6 @@ std::unique_ptr<ModelEngine> make_sparse(std::shared_ptr<const Model> model, con
   return make_of_policy(std::move(model), options, support, true);
 }
 
-TunedProgram tuned_program(const ModelVariant& variant, const Model& model, const ModelEngineOptions& options) {
-  const bool skip_zeros = variant.name == "sparse";
-  if (!skip_zeros && variant.name != "conv_dense")
-    throw UsageError(fmt::format("{}: has no choice of kernels that could be measured", variant.name));
-  const Offered offered = offered_by(skip_zeros, options.precision);
-  const ModelEngineOptions with = with_threads(options);
-  const auto [program, calibration] = program::tuned_program_for(model, with, offered.kernels, offered.skipping);
-  return {program::text_to_store(program, model, with, offered.kernels), program::calibration_text(calibration)};
-}
-
 #ifdef SPDNN_WITH_CUDA
 
 SPDNN_DECLARE_MODEL_VARIANT(conv_direct)
@@ -191,9 +181,14 @@ Support support_on_device(const char* name, const Model& model, const ModelEngin
     return {.why_not = fmt::format("{}: {}", name, why_not)};
   const OfferedOnDevice& offered = offered_on_device(generated);
   const std::shared_ptr<program::Target> target = offered.target(options.device);
-  const program::Program program = program::program_for(model, with_threads(options), offered.all, target.get());
+  const auto made = std::make_shared<const program::Program>(
+      program::program_for(model, with_threads(options), offered.all, target.get()));
+  const program::Program& program = *made;
   Support support = program::support_of(program, model, with_threads(options), target.get());
   support.program = program::described(program, model);
+  support.stored_program = [made, &model, options = with_threads(options), &offered, target] {
+    return program::text_to_store(*made, model, options, offered.all, target.get());
+  };
   if (!support.takes()) support.why_not = fmt::format("{}: {}", name, support.why_not);
   if (generated) support.preference = Preference::last_resort;
   if (!offered.why_not.empty()) support.remarks.push_back(fmt::format("no code is generated: {}", offered.why_not));
@@ -202,6 +197,14 @@ Support support_on_device(const char* name, const Model& model, const ModelEngin
                                           counted(nodes.size(), "node runs", "nodes run"), nodes.front()));
   add_zeros_remark(model, program.zeros_skipped, support);
   return support;
+}
+
+TunedProgram tuned_on_device(const Model& model, const ModelEngineOptions& options, bool generated) {
+  const OfferedOnDevice& offered = offered_on_device(generated);
+  const std::shared_ptr<program::Target> target = offered.target(options.device);
+  const ModelEngineOptions with = with_threads(options);
+  const auto [program, calibration] = program::tuned_program_for(model, with, offered.all, {}, target.get());
+  return {program::text_to_store(program, model, with, offered.all, target.get()), {}};
 }
 
 std::unique_ptr<ModelEngine> make_on_device(std::shared_ptr<const Model> model, const ModelEngineOptions& options,
@@ -232,5 +235,18 @@ std::unique_ptr<ModelEngine> make_conv_generated(std::shared_ptr<const Model> mo
 }
 
 #endif
+
+TunedProgram tuned_program(const ModelVariant& variant, const Model& model, const ModelEngineOptions& options) {
+#ifdef SPDNN_WITH_CUDA
+  if (variant.device == Device::cuda) return tuned_on_device(model, options, variant.name == "conv_generated");
+#endif
+  const bool skip_zeros = variant.name == "sparse";
+  if (!skip_zeros && variant.name != "conv_dense")
+    throw UsageError(fmt::format("{}: has no choice of kernels that could be measured", variant.name));
+  const Offered offered = offered_by(skip_zeros, options.precision);
+  const ModelEngineOptions with = with_threads(options);
+  const auto [program, calibration] = program::tuned_program_for(model, with, offered.kernels, offered.skipping);
+  return {program::text_to_store(program, model, with, offered.kernels), program::calibration_text(calibration)};
+}
 
 }  // namespace spdnn

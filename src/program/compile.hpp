@@ -19,6 +19,7 @@ struct CompileOptions {
   bool epilogues = true;                 ///< nodes may be computed with the one before them
   int threads = 1;
   double compile_seconds = 0;  ///< see Request
+  bool every_tiling = false;   ///< likewise
   Kernels kernels{};           ///< that may be offered
   Target* target = nullptr;    ///< of those that run on a device
   /// Replace choose() and choose_change(), if given; they are asked in the order of the program's actions.

@@ -26,11 +26,6 @@ Parts parts_for(const Model& model, const ModelEngineOptions& options, Index bat
   return target != nullptr ? Parts{batch} : parts_of(model, batch, options.threads);
 }
 
-Program made(const Model& model, const Magnitudes& magnitudes, Index images, const CompileOptions& options) {
-  return options.target != nullptr ? compile(model, magnitudes, images, options)
-                                   : stored_or_compiled(model, magnitudes, images, options);
-}
-
 CompileOptions compile_options(const Model& model, const ModelEngineOptions& options, const Kernels& kernels,
                                Target* target) {
   // With a fixed batch, each node's rows are those of all images.
@@ -49,20 +44,21 @@ Program program_for(const Model& model, const ModelEngineOptions& options, const
   const CompileOptions with = compile_options(model, options, kernels, target);
   const Threads threads(with.threads);
   if (target != nullptr) target->use();
-  return made(model, Magnitudes(model), images_at_once(model, options, target), with);
+  return stored_or_compiled(model, Magnitudes(model), images_at_once(model, options, target), with);
 }
 
 Tuned tuned_program_for(const Model& model, const ModelEngineOptions& options, const Kernels& kernels,
-                        const Kernels& skipping) {
-  const CompileOptions with = compile_options(model, options, kernels, nullptr);
+                        const Kernels& skipping, Target* target) {
+  const CompileOptions with = compile_options(model, options, kernels, target);
   const Threads threads(with.threads);
-  return tuned(model, Magnitudes(model), images_at_once(model, options, nullptr), with, skipping);
+  if (target != nullptr) target->use();
+  return tuned(model, Magnitudes(model), images_at_once(model, options, target), with, skipping);
 }
 
 std::string text_to_store(const Program& program, const Model& model, const ModelEngineOptions& options,
-                          const Kernels& kernels) {
-  return stored_text(program, origin_of(model, images_at_once(model, options, nullptr),
-                                        compile_options(model, options, kernels, nullptr)));
+                          const Kernels& kernels, Target* target) {
+  return stored_text(program, origin_of(model, images_at_once(model, options, target),
+                                        compile_options(model, options, kernels, target)));
 }
 
 Support support_of(const Program& program, const Model& model, const ModelEngineOptions& options, Target* target) {

@@ -16,7 +16,4 @@ Parts parts_for(const Model& model, const ModelEngineOptions& options, Index bat
 CompileOptions compile_options(const Model& model, const ModelEngineOptions& options, const Kernels& kernels,
                                Target* target);
 
-/// A program for that many images: the model's stored one, if it has one of the same origin and of the host alone.
-Program made(const Model& model, const Magnitudes& magnitudes, Index images, const CompileOptions& options);
-
 }  // namespace spdnn::program

@@ -14,6 +14,7 @@
 #include "core/threads/parallel.hpp"
 #include "program/bound_program.hpp"
 #include "program/compile_for.hpp"
+#include "program/stored.hpp"
 #include "program/threads.hpp"
 #include "program/within.hpp"
 #include "spdnn/error.hpp"
@@ -253,7 +254,7 @@ class Engine final : public ModelEngine {
   }
 
   std::vector<BoundProgram>& bind(Index images) {
-    return bind(images, made(*model_, magnitudes_, images, compile_options_));
+    return bind(images, stored_or_compiled(*model_, magnitudes_, images, compile_options_));
   }
 
   std::vector<BoundProgram>& bind(Index images, const Program& program) {

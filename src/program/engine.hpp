@@ -16,14 +16,13 @@ namespace spdnn::program {
 Program program_for(const Model& model, const ModelEngineOptions& options, const Kernels& kernels,
                     Target* target = nullptr);
 
-/// The same with kernels by measured times, see tuned(); of the host alone. `skipping`: those of `kernels` that skip
-/// zeros.
+/// The same with kernels by measured times, see tuned(). `skipping`: those of `kernels` that skip zeros.
 Tuned tuned_program_for(const Model& model, const ModelEngineOptions& options, const Kernels& kernels,
-                        const Kernels& skipping);
+                        const Kernels& skipping, Target* target = nullptr);
 
-/// The text under which a program of the host that program_for() made with these is stored (program/stored.hpp).
+/// The text under which a program that program_for() made with these is stored (program/stored.hpp).
 std::string text_to_store(const Program& program, const Model& model, const ModelEngineOptions& options,
-                          const Kernels& kernels);
+                          const Kernels& kernels, Target* target = nullptr);
 
 /// The Support of a variant for the program: why_not is without its name.
 Support support_of(const Program& program, const Model& model, const ModelEngineOptions& options,

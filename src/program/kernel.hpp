@@ -93,8 +93,11 @@ struct Request {
   ElementType type = ElementType::fp32;  ///< of activations between nodes
   int threads = 1;                       ///< of OpenMP
   double compile_seconds = 0;            ///< that generating code may take, of all steps together
-  std::vector<Input> inputs;             ///< of the step's first node, then of each addition that is fused
-  std::optional<ByteForm> bytes{};       ///< in which the result may lie, as it is rounded to 8 bits
+  /// Kernels offer each division of the work that may be the fastest, to be measured or to find one again; otherwise
+  /// the one that is predicted to be.
+  bool every_tiling = false;
+  std::vector<Input> inputs;        ///< of the step's first node, then of each addition that is fused
+  std::optional<ByteForm> bytes{};  ///< in which the result may lie, as it is rounded to 8 bits
   const Node& node() const { return model.nodes[step.node]; }
   std::size_t own_inputs() const { return node().inputs.size(); }
   Shape output_shape() const { return with_batch(model.values[model.nodes[step.last()].output].shape, images); }

@@ -63,7 +63,7 @@ Calibration MeasuredKernels::calibration() const {
 
 class MeasuredKernels::Measured final : public Kernel {
  public:
-  Measured(const Kernel& kernel, Times& times) : kernel_(kernel), times_(times) {}
+  Measured(const Kernel& kernel, Times& times, Target* target) : kernel_(kernel), times_(times), target_(target) {}
 
   std::string_view name() const override { return kernel_.name(); }
 
@@ -81,8 +81,8 @@ class MeasuredKernels::Measured final : public Kernel {
     for (const Extent extent : change.shape) key += fmt::format(" {}", extent);
     const auto [place, is_new] = times_.seconds.try_emplace(key);
     if (is_new)
-      place->second =
-          times_.measured(calibrated_name(name(), offer), offer.seconds, Trial(change, offer, fill_with_halves));
+      place->second = times_.measured(calibrated_name(name(), offer), offer.seconds,
+                                      Trial(change, offer, fill_with_halves, target_));
     offer.seconds = place->second;
     return offer;
   }
@@ -93,8 +93,8 @@ class MeasuredKernels::Measured final : public Kernel {
     double& least = times_.least.try_emplace(step, std::numeric_limits<double>::infinity()).first->second;
     const auto [place, is_new] = times_.seconds.try_emplace(step + " " + offer_text(name(), offer), offer.seconds);
     if (is_new && offer.seconds < kHopeless * least) {
-      place->second =
-          times_.measured(calibrated_name(name(), offer), offer.seconds, Trial(request, offer, fill_with_halves));
+      place->second = times_.measured(calibrated_name(name(), offer), offer.seconds,
+                                      Trial(request, offer, fill_with_halves, target_));
       least = std::min(least, place->second);
     }
     return place->second;
@@ -102,11 +102,12 @@ class MeasuredKernels::Measured final : public Kernel {
 
   const Kernel& kernel_;
   Times& times_;
+  Target* target_;
 };
 
-MeasuredKernels::MeasuredKernels(const Kernels& kernels) {
+MeasuredKernels::MeasuredKernels(const Kernels& kernels, Target* target) {
   for (const Kernel* const kernel : kernels) {
-    owned_.push_back(std::make_unique<Measured>(*kernel, times_));
+    owned_.push_back(std::make_unique<Measured>(*kernel, times_, target));
     kernels_.push_back(owned_.back().get());
   }
 }

@@ -11,14 +11,14 @@
 
 namespace spdnn::program {
 
-/// Kernels of the host whose offers and changes of layout have the seconds that they take on this machine, instead of
+/// Kernels whose offers and changes of layout have the seconds that they take on this machine, instead of
 /// predicted ones. Everything is timed once, on operands of its own, by its shortest run: other programs that run at
 /// the same time make runs longer, never shorter. Offers that are predicted to take many times as long as a measured
 /// one of the same step keep their prediction.
 class MeasuredKernels {
  public:
-  /// The kernels outlive this.
-  explicit MeasuredKernels(const Kernels& kernels);
+  /// The kernels, and the device that some of them run on, outlive this. `target`: null if all run on the host.
+  explicit MeasuredKernels(const Kernels& kernels, Target* target = nullptr);
   ~MeasuredKernels();
   MeasuredKernels(const MeasuredKernels&) = delete;
   MeasuredKernels& operator=(const MeasuredKernels&) = delete;

@@ -19,6 +19,7 @@ Request request_for(const Model& model, const Step& step, Extent images, const C
                   .type = options.type,
                   .threads = options.threads,
                   .compile_seconds = options.compile_seconds,
+                  .every_tiling = options.every_tiling,
                   .inputs = {}};
   const auto add = [&](ValueId value) {
     request.inputs.push_back(

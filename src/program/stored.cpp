@@ -116,6 +116,7 @@ Origin origin_of(const Model& model, Extent images, const CompileOptions& option
                           {"kernels for images", std::to_string(options.kernels_for)},
                           {"type", options.type == ElementType::bf16 ? "bf16" : "fp32"},
                           {"epilogues", options.epilogues ? "yes" : "no"},
+                          {"device", options.target == nullptr ? "none" : options.target->name()},
                           {"kernels", kernels}})
     origin.push_back(std::move(one));
   return origin;
@@ -195,6 +196,7 @@ DataError StoredReader::damaged(const char* what) const {
 Program StoredReader::program(const Model& model, const Magnitudes& magnitudes, Extent images,
                               const CompileOptions& options) const {
   CompileOptions as_stored = options;
+  as_stored.every_tiling = true;
   as_stored.chooser = [&](const Request& request) { return choice_for(options.kernels, request); };
   as_stored.change_chooser = [&, next = std::size_t{0}](const Change& change) mutable {
     return change_for(options.kernels, change, next);

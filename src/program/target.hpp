@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "program/kernel.hpp"
@@ -24,6 +25,8 @@ class Target {
   Target(const Target&) = delete;
   Target& operator=(const Target&) = delete;
 
+  /// For people, and in stored programs.
+  virtual std::string name() = 0;
   /// Makes it the one on which this thread's work is done: before any other call, and before kernels run.
   virtual void use() = 0;
   /// Memory of the device, aligned for any kernel. OutOfDeviceMemory if there is not enough.

@@ -11,6 +11,7 @@
 #include "core/system/stopwatch.hpp"
 #include "program/bound_program.hpp"
 #include "program/measured.hpp"
+#include "spdnn/types.hpp"
 
 namespace spdnn::program {
 
@@ -43,17 +44,25 @@ class OtherwiseKernel final : public Kernel {
 /// A program in memory, to be timed; every number of the images is 1/2.
 class Candidate {
  public:
-  Candidate(const Model& model, Program program)
-      : program_(std::move(program)),
-        bound_(program_, constants_, {host_memory(program_.arena.bytes), nullptr}),
-        images_(elements(with_batch(model.values[model.inputs.front()].shape, program_.images)).value()) {
+  Candidate(const Model& model, Program program, Target* target)
+      : target_(target),
+        program_(std::move(program)),
+        constants_(target),
+        bound_(program_, constants_, {host_memory(program_.arena.bytes), on_device(program_.device_arena.bytes)},
+               target),
+        images_(elements(with_batch(model.values[model.inputs.front()].shape, program_.images)).value()),
+        device_images_(on_device(program_.device_image_bytes)),
+        nodes_(narrow<Index>(model.nodes.size())) {
     std::fill_n(images_.data(), images_.size(), 0.5F);
-    bound_.set_input(images_.data());
+    const auto* const bytes = reinterpret_cast<const std::byte*>(images_.data());
+    if (program_.device_image_bytes > 0) target_->upload(device_images_.get(), bytes, program_.device_image_bytes);
+    bound_.set_input(images_.data(), device_images_.get());
   }
 
   void run() {
     const Stopwatch watch;
-    for (std::size_t action = 0; action < bound_.actions(); ++action) bound_.run(action);
+    for (std::size_t action = 0; action < bound_.actions();) action = bound_.run(action, nodes_);
+    if (target_ != nullptr) target_->wait();
     seconds_ = std::min(seconds_, watch.seconds());
   }
   /// Of the shortest run.
@@ -61,17 +70,52 @@ class Candidate {
   Program take() { return std::move(program_); }
 
  private:
+  std::shared_ptr<std::byte> on_device(std::size_t bytes) const {
+    return target_ == nullptr ? nullptr : target_->allocate(bytes);
+  }
+
+  Target* target_;
   Program program_;
   Constants constants_;
   BoundProgram bound_;
   HostMemory<float> images_;  // aligned like those of a run
+  std::shared_ptr<std::byte> device_images_;
+  Index nodes_;
   double seconds_ = std::numeric_limits<double>::infinity();
 };
+
+/// Runs all in turns, and returns the number of the fastest: of the first, if none is faster than it by more than
+/// kWorthMeasuring.
+std::size_t chosen_of(const std::vector<std::unique_ptr<Candidate>>& candidates) {
+  for (int turn = 0; turn < kTurns; ++turn)
+    for (const auto& candidate : candidates) candidate->run();
+  const auto best = std::min_element(candidates.begin(), candidates.end(),
+                                     [](const auto& a, const auto& b) { return a->seconds() < b->seconds(); });
+  const bool other = (*best)->seconds() < (1 - kWorthMeasuring) * candidates.front()->seconds();
+  return other ? static_cast<std::size_t>(best - candidates.begin()) : 0;
+}
+
+Tuned tuned_on_device(const Model& model, const Magnitudes& magnitudes, Extent images, const CompileOptions& options) {
+  const MeasuredKernels measured(options.kernels, options.target);
+  CompileOptions by_measured = options;
+  by_measured.kernels = measured.kernels();
+  by_measured.every_tiling = true;
+  std::vector<std::unique_ptr<Candidate>> candidates;
+  for (const CompileOptions& with : {by_measured, options})
+    candidates.push_back(std::make_unique<Candidate>(model, compile(model, magnitudes, images, with), options.target));
+  const std::size_t chosen = chosen_of(candidates);
+  Program program = candidates[chosen]->take();
+  program.remarks.push_back(fmt::format(
+      "kernels by measured times; shortest of {} runs: {:.4g} ms, {:.4g} by predicted ones; the {} is stored", kTurns,
+      1e3 * candidates[0]->seconds(), 1e3 * candidates[1]->seconds(), chosen == 0 ? "first" : "second"));
+  return {std::move(program), {}};
+}
 
 }  // namespace
 
 Tuned tuned(const Model& model, const Magnitudes& magnitudes, Extent images, const CompileOptions& options,
             const Kernels& skipping) {
+  if (options.target != nullptr) return tuned_on_device(model, magnitudes, images, options);
   const MeasuredKernels measured(options.kernels);
   Kernels dense;
   Kernels sparse;
@@ -88,14 +132,9 @@ Tuned tuned(const Model& model, const Magnitudes& magnitudes, Extent images, con
   for (const Kernels& kernels : {measured.kernels(), dense, skipping_first}) {
     CompileOptions with = options;
     with.kernels = kernels;
-    candidates.push_back(std::make_unique<Candidate>(model, compile(model, magnitudes, images, with)));
+    candidates.push_back(std::make_unique<Candidate>(model, compile(model, magnitudes, images, with), nullptr));
   }
-  for (int turn = 0; turn < kTurns; ++turn)
-    for (const auto& candidate : candidates) candidate->run();
-  const auto best = std::min_element(candidates.begin(), candidates.end(),
-                                     [](const auto& a, const auto& b) { return a->seconds() < b->seconds(); });
-  const bool other = (*best)->seconds() < (1 - kWorthMeasuring) * candidates.front()->seconds();
-  const std::size_t chosen = other ? static_cast<std::size_t>(best - candidates.begin()) : 0;
+  const std::size_t chosen = chosen_of(candidates);
   Program program = candidates[chosen]->take();
   program.remarks.push_back(fmt::format(
       "kernels by measured times; shortest of {} runs: {:.4g} ms, {:.4g} without skipping zeros, {:.4g} "

@@ -21,7 +21,8 @@ struct Tuned {
 /// the kernels alone that multiply zeros, and one that skips zeros wherever a kernel does. All are run in turns, and if
 /// one of the others is faster by more than kWorthMeasuring, it is the result: so the result is not slower than the
 /// better one of these, but for that. A remark has the three times. `skipping`: those of options.kernels that skip
-/// zeros. For the host alone, on OpenMP's current number of threads.
+/// zeros. On OpenMP's current number of threads. On a device (options.target) the only other program is that of
+/// predicted times, and every tiling is measured.
 Tuned tuned(const Model& model, const Magnitudes& magnitudes, Extent images, const CompileOptions& options,
             const Kernels& skipping);
 

@@ -269,6 +269,9 @@ refused() {
   refused 2 '*conv_reference runs no program' convert m.spdnn none/m.spdnn --program conv_reference
   refused 2 '*--batch cannot be used with a model that is stored without --program' \
     convert m.spdnn none/m.spdnn --batch 2
+  refused 2 '*--compile-seconds cannot be used with a model that is stored without --program' \
+    convert m.spdnn none/m.spdnn --compile-seconds 2
+  refused 2 "*--compile-seconds: 'soon'*" convert m.spdnn none/m.spdnn --program conv_dense --compile-seconds soon
   refused 2 '*conv_reference: has no choice of kernels that could be measured' \
     convert m.spdnn none/m.spdnn --program conv_reference --tune
   # A changed byte of the program.

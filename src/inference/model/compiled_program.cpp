@@ -29,18 +29,19 @@ namespace {
 StoredProgram tuned_and_kept(const ModelVariant& variant, const Model& model, const ModelEngineOptions& options,
                              FileNotes& notes) {
   TunedProgram tuned = tuned_program(variant, model, options);
+  if (tuned.calibration.empty()) return {"the program", std::move(tuned.text)};
   const std::string why_not = keep_calibration(program::calibration_file(), tuned.calibration);
   if (!why_not.empty())
     notes.push_back("how much longer than predicted kernels took is not kept for later runs: " + why_not);
   return {"the program", std::move(tuned.text)};
 }
 
+/// Empty if the program of the variant has none.
 std::vector<StoredCode> generated_code(const ModelVariant& variant, const Model& model,
                                        const ModelEngineOptions& options, FileNotes& notes) {
   const std::unique_ptr<ModelEngine> engine = make_engine(variant, std::make_shared<const Model>(model), options);
   std::vector<StoredCode> code = engine->code();
-  std::ranges::move(engine->notes(), std::back_inserter(notes));
-  if (code.empty()) throw UsageError(fmt::format("{} generates no code for this model", variant.name));
+  if (!code.empty()) std::ranges::move(engine->notes(), std::back_inserter(notes));
   return code;
 }
 
@@ -80,12 +81,18 @@ CompiledProgram compiled_program(const Model& model, const EngineSettings& setti
   const ModelEngineChoice choice = choose_model_engine(settings, known, options);
   options.precision = choice.precision;
   options.batch = model_batch(settings, *choice.variant, known, most, options);
-  if (tune) return {.program = tuned_and_kept(*choice.variant, rewritten, options, notes), .code = {}};
-  if (choice.variant->device != Device::cpu)
-    return {.program = {}, .code = generated_code(*choice.variant, rewritten, options, notes)};
-  const Support& support = known.of(*choice.variant, options);
-  if (!support.stored_program) throw UsageError(fmt::format("{} runs no program", choice.variant->name));
-  return {.program = StoredProgram{"the program", support.stored_program()}, .code = {}};
+  CompiledProgram compiled;
+  if (tune) {
+    compiled.program = tuned_and_kept(*choice.variant, rewritten, options, notes);
+  } else {
+    const Support& support = known.of(*choice.variant, options);
+    if (!support.stored_program) throw UsageError(fmt::format("{} runs no program", choice.variant->name));
+    compiled.program = StoredProgram{"the program", support.stored_program()};
+  }
+  if (choice.variant->device == Device::cpu) return compiled;
+  rewritten.program = compiled.program;
+  compiled.code = generated_code(*choice.variant, rewritten, options, notes);
+  return compiled;
 }
 
 }  // namespace spdnn

@@ -13,13 +13,13 @@ namespace spdnn {
 
 /// What is stored with a model so that a later start need not make it again.
 struct CompiledProgram {
-  std::optional<StoredProgram> program;  ///< of a variant on the host, as Model::program
-  std::vector<StoredCode> code;          ///< of a variant on a device, as Model::code
+  std::optional<StoredProgram> program;
+  std::vector<StoredCode> code;  ///< that its kernels generated
 };
 
 /// The program that `infer` would run for the model after all rewrites, with these settings and batches of
 /// `settings.batch` images (0: as many as `infer` takes). UsageError where no engine takes the model, or the engine
-/// runs no program, or generates no code on its device. `tune`: kernels are chosen by measured times instead of
+/// runs no program. `tune`: kernels are chosen by measured times instead of
 /// predicted ones (program/tune.hpp), and a note is added to `notes` if the calibration cannot be kept. Other notes say
 /// how code was generated.
 CompiledProgram compiled_program(const Model& model, const EngineSettings& settings, bool tune, FileNotes& notes);

@@ -9,7 +9,9 @@
 #include <cmath>
 #include <cstring>
 #include <map>
+#include <thread>
 
+#include "core/system/stopwatch.hpp"
 #include "program/bound_program.hpp"
 #include "program/engine.hpp"
 #include "support/kernel_contract.hpp"
@@ -24,6 +26,7 @@ using program::Place;
 
 class PretendedDevice final : public program::Target {
  public:
+  std::string name() override { return name_; }
   void use() override {}
   std::shared_ptr<std::byte> allocate(std::size_t bytes) override { return program::host_memory(bytes); }
   void upload(std::byte* to, const std::byte* from, std::size_t bytes) override {
@@ -32,8 +35,13 @@ class PretendedDevice final : public program::Target {
   }
   void download(std::byte* to, const std::byte* from, std::size_t bytes) override { std::memcpy(to, from, bytes); }
   std::vector<double> seconds(Index runs, const std::function<void()>& work) override {
-    work();
-    return std::vector<double>(runs, 1);
+    std::vector<double> seconds(runs);
+    for (double& one : seconds) {
+      const Stopwatch watch;
+      work();
+      one = watch.seconds();
+    }
+    return seconds;
   }
   std::function<void()> recorded(const std::function<void()>& work) override {
     ++records;
@@ -55,6 +63,7 @@ class PretendedDevice final : public program::Target {
 
   std::atomic<int> uploads = 0;
   int records = 0;
+  std::string name_ = "a pretended device";
 };
 
 /// A kernel of the host whose tensors are in the device's memory.
@@ -245,6 +254,74 @@ TEST_F(PretendedDeviceTest, AShortcutsInputIsOlderThanTheActionBefore) {
   EXPECT_FALSE(older.at(1));
   EXPECT_FALSE(older.at(2));
   EXPECT_TRUE(older.at(3));
+}
+
+TEST_F(PretendedDeviceTest, ItsProgramsAreStored) {
+  Model model = network_.model;
+  const ModelEngineOptions options{.batch = 5, .threads = 1};
+  const program::Program made = program::program_for(model, options, offered_, device_.get());
+  model.program = StoredProgram{"here", program::text_to_store(made, model, options, offered_, device_.get())};
+  const auto remark = [&] { return program::program_for(model, options, offered_, device_.get()).remarks.back(); };
+  EXPECT_EQ(remark(), "the program stored with the model is used");
+  device_->name_ = "another device";
+  EXPECT_EQ(remark(),
+            "the program stored with the model is not used, and another compiled: its device: a pretended device, now: "
+            "another device");
+}
+
+/// A kernel that divides its work in two ways, of which the one that is predicted to be the fastest sleeps.
+class TwoTilings final : public program::Kernel {
+ public:
+  explicit TwoTilings(const program::Kernel& kernel) : kernel_(kernel) {}
+  std::string_view name() const override { return kernel_.name(); }
+  std::vector<program::Offer> offers(const program::Request& request) const override {
+    std::vector<program::Offer> offers = kernel_.offers(request);
+    if (offers.empty()) return {};
+    offers.resize(1);
+    offers[0].detail = "slow";
+    offers[0].seconds = 1e-9;
+    offers.push_back(offers[0]);
+    offers[1].detail = "fast";
+    offers[1].seconds = 2e-9;
+    offers[0].bind = [bind = offers[0].bind] {
+      return program::bound([inner = std::shared_ptr(bind())](const Operands& at) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+        inner->place(at);
+        inner->run();
+      });
+    };
+    if (!request.every_tiling) offers.resize(1);
+    return offers;
+  }
+  program::Offer change(const program::Change& change) const override { return kernel_.change(change); }
+
+ private:
+  const program::Kernel& kernel_;
+};
+
+TEST_F(PretendedDeviceTest, TilingsAreMeasuredAndFoundAgain) {
+  testing::ModelBuilder builder;
+  const ValueId x = builder.input({kBatchExtent, 8});
+  Model model = builder.finish({builder.add(testing::make_activation(Activation::Kind::relu), {x})});
+  std::vector<std::unique_ptr<TwoTilings>> two;
+  program::Kernels kernels;
+  for (const program::Kernel* const kernel : offered_)
+    kernels.push_back(two.emplace_back(std::make_unique<TwoTilings>(*kernel)).get());
+  const ModelEngineOptions options{.batch = 5, .threads = 1};
+  const auto detail = [](const program::Program& program) {
+    for (const program::Action& action : program.actions)
+      if (action.kind == program::Action::Kind::step) return action.detail;
+    return std::string("none");
+  };
+  const auto again = [&] { return program::program_for(model, options, kernels, device_.get()); };
+  EXPECT_EQ(detail(again()), "slow");
+  const program::Program tuned = program::tuned_program_for(model, options, kernels, {}, device_.get()).program;
+  EXPECT_EQ(detail(tuned), "fast");
+  EXPECT_TRUE(tuned.remarks.back().starts_with("kernels by measured times; shortest of 15 runs: "));
+  EXPECT_TRUE(tuned.remarks.back().ends_with("; the first is stored")) << tuned.remarks.back();
+  model.program = StoredProgram{"here", program::text_to_store(tuned, model, options, kernels, device_.get())};
+  EXPECT_EQ(detail(again()), "fast");
+  EXPECT_EQ(again().remarks.back(), "the program stored with the model is used");
 }
 
 }  // namespace

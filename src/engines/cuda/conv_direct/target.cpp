@@ -22,6 +22,7 @@ class CudaTarget final : public program::Target {
  public:
   explicit CudaTarget(int device) : options_{.device = device} {}
 
+  std::string name() override { return device_properties(options_.device).name; }
   void use() override { use_device(options_); }
   std::shared_ptr<std::byte> allocate(std::size_t bytes) override {
     auto* const data =

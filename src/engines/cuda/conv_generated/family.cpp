@@ -234,28 +234,34 @@ class BoundGenerated final : public program::Bound {
   Operands operands_;
 };
 
+/// Those that are compared by measuring, if every tiling is asked for: compiling takes long.
+constexpr std::size_t kMeasuredTilings = 3;
+
 std::vector<Offer> generated_offers(const Request& request, const Convolution& convolution,
                                     const std::vector<Function>& functions, const Offer& direct) {
   const DirectShape shape = flattened(direct_shape(
       {image_extents(request.inputs[0].shape), image_extents(request.output_shape()), 1, convolution.window}));
   DirectShape whole = shape;
   whole.blocks = static_cast<Index>((request.kernels_for + program::kImagesTogether - 1) / program::kImagesTogether);
-  const CsrMatrix& weights = convolution.weights.csr();
-  const std::vector<GeneratedTiling> tilings = generated_tilings(whole, weights, limits());
-  if (tilings.empty()) return {};
-  const GeneratedTiling& tiling = tilings.front();
   const double share = static_cast<double>(shape.blocks) / whole.blocks;
-  Offer offer = direct;
-  offer.seconds = tiling.seconds * share;
-  offer.detail = fmt::format("generated: tiles of {} x {} pixels, {} kernels, {} channels at a time", tiling.tile[0],
-                             tiling.tile[1], tiling.kernels, tiling.channels);
+  const CsrMatrix& weights = convolution.weights.csr();
   std::vector<std::size_t> input_bytes;
   for (const program::Input& input : request.inputs) input_bytes.push_back(bytes_of(program::kImages32, input.shape));
-  offer.bind = [layer = Layer{shape, tiling, weights, convolution.bias, functions}, bind = direct.bind, input_bytes,
-                output_bytes = bytes_of(program::kImages32, request.output_shape()), request] {
-    return std::make_unique<BoundGenerated>(layer, bind(), input_bytes, output_bytes, request);
-  };
-  return {std::move(offer)};
+  std::vector<Offer> offers;
+  for (const GeneratedTiling& tiling : generated_tilings(whole, weights, limits())) {
+    if (offers.size() == (request.every_tiling ? kMeasuredTilings : 1)) break;
+    Offer offer = direct;
+    offer.seconds = tiling.seconds * share;
+    offer.detail =
+        fmt::format("generated: tiles of {} x {} pixels, {} kernels, {} channels at a time, {} times in shared memory",
+                    tiling.tile[0], tiling.tile[1], tiling.kernels, tiling.channels, tiling.stages);
+    offer.bind = [layer = Layer{shape, tiling, weights, convolution.bias, functions}, bind = direct.bind, input_bytes,
+                  output_bytes = bytes_of(program::kImages32, request.output_shape()), request] {
+      return std::make_unique<BoundGenerated>(layer, bind(), input_bytes, output_bytes, request);
+    };
+    offers.push_back(std::move(offer));
+  }
+  return offers;
 }
 
 std::vector<Offer> offers_for(const Request& request, const Convolution& convolution) {

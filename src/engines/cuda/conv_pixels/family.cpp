@@ -36,6 +36,36 @@ ConvolutionShape convolution_of(const Request& request, const Linear& linear) {
   return {{images, linear.weights.cols(), 1, 1}, {images, outputs, 1, 1}, 1, {}};
 }
 
+/// In one tiling. `shape`: of the request's images; `whole`: of the batch that the tiling is for.
+Offer offer_of(const Request& request, const PixelShape& shape, const PixelShape& whole, const PixelTiling& tiling,
+               const CsrMatrix& weights, const std::vector<float>& bias) {
+  const PackedSizes sizes = packed_sizes(tiling, weights);
+  const PixelParts parts = parts_of(shape, tiling, sizes.entries);
+  const auto fused = fused_functions(request);
+  Offer offer;
+  offer.fused = fused.has_value();
+  offer.inputs.assign(offer.fused ? request.inputs.size() : request.own_inputs(), kDeviceRows);
+  offer.output = kDeviceRows;
+  offer.skips_zeros = tiling.filters == 1;
+  offer.seconds = tiling.seconds * static_cast<double>(shape.images) / whole.images;
+  offer.detail = fmt::format("{} per lane, {} at a time, by {}", counted(tiling.pixels, "pixel", "pixels"),
+                             counted(tiling.filters, "filter", "filters"), counted(tiling.warps, "warp", "warps"));
+  offer.constants.push_back(
+      {.part = 0,
+       .form = fmt::format("conv_pixels, {}", offer.detail),
+       .bytes = parts.bytes,
+       .fill = [=, &weights, &bias](std::byte* to) { pack(packed(shape, tiling, weights), bias, parts, to); },
+       .on_device = true});
+  offer.bind = [=, own = request.own_inputs(), shared_bytes = pixel_shared_bytes(tiling, sizes.most_entries)] {
+    return program::bound([=](const Operands& at) {
+      convolve_pixels(shape, tiling, at.constants[0], parts, shared_bytes, at.floats(0), at.first_input_is_older,
+                      with_operands(fused.value_or(std::vector<Function>()), own, at), at.results(),
+                      cudaStreamPerThread);
+    });
+  };
+  return offer;
+}
+
 Offers offers_of(const Request& request, const ConvolutionShape& convolution, const CsrMatrix& weights,
                  const std::vector<float>& bias) {
   const std::optional<PixelShape> shape = pixel_shape(convolution);
@@ -43,36 +73,12 @@ Offers offers_of(const Request& request, const ConvolutionShape& convolution, co
   PixelShape whole = *shape;  // all batches have the same tiling, and so the same order of sums
   whole.images = static_cast<Index>(shape->images / request.images * request.kernels_for);
   const cudaDeviceProp& device = current_device_properties();
-  const std::vector<PixelTiling> tilings =
+  std::vector<PixelTiling> tilings =
       pixel_tilings(whole, weights, static_cast<Index>(device.multiProcessorCount), device.sharedMemPerBlockOptin);
-  if (tilings.empty()) return {};
-  const PixelTiling tiling = tilings.front();
-  const PackedSizes sizes = packed_sizes(tiling, weights);
-  const PixelParts parts = parts_of(*shape, tiling, sizes.entries);
-  const auto fused = fused_functions(request);
-  Offer offer;
-  offer.fused = fused.has_value();
-  offer.inputs.assign(offer.fused ? request.inputs.size() : request.own_inputs(), kDeviceRows);
-  offer.output = kDeviceRows;
-  offer.skips_zeros = tiling.filters == 1;
-  offer.seconds = tiling.seconds * static_cast<double>(shape->images) / whole.images;
-  offer.detail = fmt::format("{} per lane, {} at a time, by {}", counted(tiling.pixels, "pixel", "pixels"),
-                             counted(tiling.filters, "filter", "filters"), counted(tiling.warps, "warp", "warps"));
-  offer.constants.push_back({.part = 0,
-                             .form = fmt::format("conv_pixels, {}", offer.detail),
-                             .bytes = parts.bytes,
-                             .fill = [=, shape = *shape, &weights,
-                                      &bias](std::byte* to) { pack(packed(shape, tiling, weights), bias, parts, to); },
-                             .on_device = true});
-  offer.bind = [=, shape = *shape, own = request.own_inputs(),
-                shared_bytes = pixel_shared_bytes(tiling, sizes.most_entries)] {
-    return program::bound([=](const Operands& at) {
-      convolve_pixels(shape, tiling, at.constants[0], parts, shared_bytes, at.floats(0), at.first_input_is_older,
-                      with_operands(fused.value_or(std::vector<Function>()), own, at), at.results(),
-                      cudaStreamPerThread);
-    });
-  };
-  return {std::move(offer)};
+  if (!request.every_tiling && !tilings.empty()) tilings.resize(1);
+  Offers offers;
+  for (const PixelTiling& tiling : tilings) offers.push_back(offer_of(request, *shape, whole, tiling, weights, bias));
+  return offers;
 }
 
 Offers convolution_offers_in_rows(const Request& request, const Convolution& convolution) {
