@@ -77,7 +77,7 @@ class MeasuredKernels::Measured final : public Kernel {
   Offer change(const Change& change) const override {
     Offer offer = kernel_.change(change);
     if (!offer.takes()) return offer;
-    std::string key = offer_text(name(), offer);
+    std::string key = fmt::format("{} {} {} {}", name(), offer.detail, text(change.from), text(change.to));
     for (const Extent extent : change.shape) key += fmt::format(" {}", extent);
     const auto [place, is_new] = times_.seconds.try_emplace(key);
     if (is_new)

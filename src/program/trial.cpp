@@ -15,13 +15,20 @@ std::vector<Shape> shapes_of(const Request& request, const Offer& offer) {
   return shapes;
 }
 
+/// Programs take a change's layouts from the change itself.
+Offer with_layouts_of(const Change& change, Offer offer) {
+  offer.inputs = {change.from};
+  offer.output = change.to;
+  return offer;
+}
+
 }  // namespace
 
 Trial::Trial(const Request& request, const Offer& offer, const Fill& fill, Target* target)
     : Trial(shapes_of(request, offer), request.output_shape(), offer, fill, target) {}
 
 Trial::Trial(const Change& change, const Offer& offer, const Fill& fill, Target* target)
-    : Trial({change.shape}, change.shape, offer, fill, target) {}
+    : Trial({change.shape}, change.shape, with_layouts_of(change, offer), fill, target) {}
 
 Trial::Trial(const std::vector<Shape>& inputs, const Shape& output, const Offer& offer, const Fill& fill,
              Target* target)
