@@ -129,9 +129,14 @@ class PackedWeights final : public StoredWeights {
 
   /// Requests the code, which is there once the loader has run.
   std::vector<StoredCode> code_in(SectionLoader& loader, std::uint32_t section) const {
+    const std::size_t size = file_.entry(section).bytes;
+    const std::vector<std::byte> bytes = loader.now<std::byte>(section, size);
+    std::vector<packed::CodeRecord> records(size / sizeof(packed::CodeRecord));
+    if (records.empty() || size % sizeof(packed::CodeRecord) != 0)
+      file_.fail("is corrupted: the records of code are cut short");
+    std::memcpy(records.data(), bytes.data(), size);
     std::vector<StoredCode> all;
-    for (const packed::CodeRecord& record :
-         loader.now<packed::CodeRecord>(section, file_.entry(section).bytes / sizeof(packed::CodeRecord))) {
+    for (const packed::CodeRecord& record : records) {
       std::string digest(record.digest.begin(), record.digest.end());
       if (digest.find_first_not_of("0123456789abcdef") != std::string::npos || record.reserved != 0)
         file_.fail("is corrupted: a digest of code is not hexadecimal, or an unknown number");
