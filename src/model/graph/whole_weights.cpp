@@ -69,4 +69,9 @@ std::string why_not_exact(const CsrMatrix& weights) {
   return {};
 }
 
+bool scale_sums(std::vector<float>& scales, float of_input) {
+  for (float& scale : scales) scale *= of_input;
+  return std::all_of(scales.begin(), scales.end(), [](float scale) { return std::isnormal(scale); });
+}
+
 }  // namespace spdnn

@@ -1,6 +1,7 @@
 // Convolutions and linear nodes: nodes with weights, and the nodes that are fused with them.
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <optional>
 #include <string>
@@ -230,7 +231,8 @@ bool pairs_fit(const CsrMatrix& weights, const WholeWeights& whole) {
 }
 
 /// The operands as bytes; the reason why not; or neither, if the input was not rounded to bytes.
-std::variant<std::monostate, std::string, Operands> in_bytes(const Request& request, const CsrMatrix& weights) {
+std::variant<std::monostate, std::string, Operands> in_bytes(const Request& request, const CsrMatrix& weights,
+                                                             const std::vector<float>& bias) {
   const std::optional<ByteForm>& input = request.inputs[0].bytes;
   if (request.type != program::ElementType::fp32 || !input) return {};
   if (input->is_signed) return "its input is signed";
@@ -241,7 +243,9 @@ std::variant<std::monostate, std::string, Operands> in_bytes(const Request& requ
   const ByteProducts products = byte_products();
   if (!products.exact && !pairs_fit(weights, *whole))
     return "oneDNN's sums would saturate at 16 bits, as the processor lacks VNNI";
-  for (float& scale : whole->scales) scale *= input->scale;
+  if (!scale_sums(whole->scales, input->scale)) return "the product of two scales is no normal number of fp32";
+  for (std::size_t i = 0; i < bias.size(); ++i)
+    if (!std::isfinite(bias[i] / whole->scales[i])) return "a bias divided by its scale exceeds fp32";
   return Operands{
       .source = dnnl::memory::data_type::u8,
       .weights = dnnl::memory::data_type::s8,
@@ -291,9 +295,9 @@ std::vector<Offer> linear_of(const Request& request, const Linear& linear, Opera
 }
 
 /// offers_for(operands) of a node whose input was rounded to bytes.
-template <class OffersFor>
-std::vector<Offer> offers_in_bytes(const Request& request, const CsrMatrix& weights, const OffersFor& offers_for) {
-  auto found = in_bytes(request, weights);
+template <class Operation, class OffersFor>
+std::vector<Offer> offers_in_bytes(const Request& request, const Operation& operation, const OffersFor& offers_for) {
+  auto found = in_bytes(request, operation.weights, operation.bias);
   if (auto* const why_not = std::get_if<std::string>(&found)) return {{.why_not = std::move(*why_not)}};
   auto* const operands = std::get_if<Operands>(&found);
   return operands == nullptr ? std::vector<Offer>() : offers_for(std::move(*operands));
@@ -306,7 +310,7 @@ std::vector<Offer> convolution(const Request& request, const Convolution& convol
 }
 
 std::vector<Offer> convolution_int8(const Request& request, const Convolution& convolution) {
-  return offers_in_bytes(request, convolution.weights,
+  return offers_in_bytes(request, convolution,
                          [&](Operands operands) { return convolution_of(request, convolution, std::move(operands)); });
 }
 
@@ -315,7 +319,7 @@ std::vector<Offer> linear(const Request& request, const Linear& linear) {
 }
 
 std::vector<Offer> linear_int8(const Request& request, const Linear& linear) {
-  return offers_in_bytes(request, linear.weights,
+  return offers_in_bytes(request, linear,
                          [&](Operands operands) { return linear_of(request, linear, std::move(operands)); });
 }
 

@@ -43,8 +43,9 @@ std::variant<std::shared_ptr<const Prepared>, std::string> prepared(const Reques
                                                                     const ByteForm& input, ConvolutionShape shape) {
   if (!sparse_conv::is_sparse(weights)) return "most weights are not zero";
   if (std::string why_not = why_not_exact(weights); !why_not.empty()) return why_not;
-  const std::optional<WholeWeights> whole = whole_weights(weights);
+  std::optional<WholeWeights> whole = whole_weights(weights);
   if (!whole) return "the weights of a row are no whole numbers of 8 bits times a scale";
+  if (!scale_sums(whole->scales, input.scale)) return "the product of two scales is no normal number of fp32";
   auto made = std::make_shared<Prepared>();
   made->input = input;
   const bool bytes = are_unsigned_bytes(input) && whole->in_bytes;
@@ -52,8 +53,8 @@ std::variant<std::shared_ptr<const Prepared>, std::string> prepared(const Reques
   made->kernels = *std::find_if(available.begin(), available.end(),
                                 [&](const Kernels* kernels) { return bytes || kernels->together == 2; });
   const std::int32_t together = made->kernels->together;
-  made->filters = whole_filters(weights, *whole, static_cast<Index>(shape.channels()), static_cast<Index>(shape.taps()),
-                                together, input);
+  made->filters =
+      whole_filters(weights, *whole, static_cast<Index>(shape.channels()), static_cast<Index>(shape.taps()), together);
   shape.in.channels = shape.groups * groups_of(shape.channels(), together);
   made->tiling = best_tiling(shape, made->filters.offsets.back(), request.threads, made->kernels->loops);
   return made;

@@ -11,11 +11,12 @@ sparse_conv::WeightRows WholeFilters::rows(const std::vector<float>& bias) const
 }
 
 WholeFilters whole_filters(const CsrMatrix& weights, const WholeWeights& whole, Index channels, Index taps,
-                           std::int32_t together, const ByteForm& input) {
+                           std::int32_t together) {
   const auto count = static_cast<Index>(together);
   const Index bits = 32 / count;
   const std::uint32_t mask = (1U << bits) - 1;
   WholeFilters filters;
+  filters.scales = whole.scales;
   std::vector<std::uint32_t> of_row(std::size_t{(channels + count - 1) / count} * taps);
   std::vector<Index> used;
   for (Index row = 0; row < weights.rows; ++row) {
@@ -32,7 +33,6 @@ WholeFilters whole_filters(const CsrMatrix& weights, const WholeWeights& whole, 
     }
     used.clear();
     filters.offsets.push_back(filters.indices.size());
-    filters.scales.push_back(input.scale * whole.scales[row]);
   }
   return filters;
 }

@@ -340,6 +340,20 @@ TEST(Int8Programs, OverflowIsFoundBehindBytes) {
   EXPECT_TRUE(overflow_of(std::ldexp(3.F, 20))) << "beyond 2^20, and 12 steps of the scale";
 }
 
+/// A filter may be all but zero, and its scale with it: results are its bias, and neither NaN nor infinity.
+TEST(Int8Programs, ProductsOfScalesStayWithinNormalNumbers) {
+  for (const auto& [of_input, of_weights] : {std::pair{1e-20F, 1e-20F}, {1e30F, 1e10F}, {1e-8F, 2e-30F}}) {
+    testing::ModelBuilder builder;
+    const ValueId x = rounded(builder, builder.input({kN, 8}), {false, 0, of_input});
+    const CsrMatrix weights = testing::make_matrix(8, {{{0, of_weights}, {1, 2 * of_weights}}});
+    const testing::ModelCase one{fmt::format("{} x {}", of_input, of_weights),
+                                 builder.finish({builder.add(Linear{weights, {40}}, {x})}),
+                                 {testing::make_tensor({1, 8}, std::vector<float>(8, 0.F))}};
+    for (const char* const name : {"sparse_int8_linear", "onednn_int8_linear"})
+      EXPECT_EQ(first_other(kernels_favouring({name}), one, evaluate(one.model, one.inputs)), "") << name;
+  }
+}
+
 // ---- oneDNN ----
 
 /// What oneDNN's kernel for bytes says of a convolution of two input channels with those weights.

@@ -130,7 +130,7 @@ bool takes_whole(const WholeKernels& kernels, const WholeCase& one) {
 /// The first wrong result; empty if there is none. `cut`: channels of a block; 0: as chosen.
 std::string first_wrong_sum(const WholeCase& one, const WholeKernels& kernels, int threads, Extent cut, Extent parts) {
   const auto filters = sparse_int8::whole_filters(one.weights, one.whole, static_cast<Index>(one.shape.channels()),
-                                                  static_cast<Index>(one.shape.taps()), kernels.together, one.form);
+                                                  static_cast<Index>(one.shape.taps()), kernels.together);
   ConvolutionShape shape = one.shape;
   shape.in.channels = shape.groups * sparse_int8::groups_of(shape.channels(), kernels.together);
   Tiling tiling = sparse_conv::best_tiling(shape, filters.offsets.back(), threads, kernels.loops);
