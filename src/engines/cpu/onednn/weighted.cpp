@@ -92,6 +92,7 @@ struct Weighted {
   std::function<std::optional<Layout>(const Shape&, const Desc&)> layout_of;
   std::function<std::vector<float>()> dense_weights;
   std::vector<float> scales{};  ///< of sums of whole numbers, by row
+  bool fuses_additions = true;
 };
 
 // Measured on one core of a Zen 3, on convolutions of 16 to 2048 channels.
@@ -119,8 +120,9 @@ std::vector<Offer> offers_of(const Request& request, const Weighted& weighted) {
   if (!weighted.scales.empty()) attributes.set_output_scales(kByFilter, weighted.scales);
   Implementation chosen = weighted.implementation_for(attributes);
   const std::vector<PostOperation> operations = post_operations(request);
+  const bool adds = std::any_of(operations.begin(), operations.end(), [](const auto& one) { return one.adds; });
   bool fused = false;
-  if (!operations.empty()) {
+  if (!operations.empty() && (weighted.fuses_additions || !adds)) {
     attributes.set_post_ops(as_post_ops(operations, chosen.destination));
     try {
       Implementation with_fused = weighted.implementation_for(attributes);
@@ -271,10 +273,13 @@ std::vector<Offer> convolution_of(const Request& request, const Convolution& con
   const auto implementation_for = [&](const dnnl::primitive_attr& attributes) {
     return implementation_of<dnnl::convolution_forward>({desc, attributes, cpu()});
   };
+  // In depthwise convolutions of bytes, oneDNN 2.6 adds wrong values to channels that do not fill a register.
+  constexpr Extent kRegister = 16;
+  const bool fills_registers = !depthwise || operands.scales.empty() || groups % kRegister == 0;
   return offers_of(
       request, {convolution.weights, convolution.bias, operands.speed * efficiency_of(convolution, depthwise),
                 seconds_of_weights(convolution) / operands.speed, plain_desc(weights), implementation_for, layout_of,
-                std::move(operands.dense_weights), std::move(operands.scales)});
+                std::move(operands.dense_weights), std::move(operands.scales), fills_registers});
 }
 
 std::vector<Offer> linear_of(const Request& request, const Linear& linear, Operands operands) {

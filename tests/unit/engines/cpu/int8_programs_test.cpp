@@ -354,6 +354,28 @@ TEST(Int8Programs, ProductsOfScalesStayWithinNormalNumbers) {
   }
 }
 
+/// Of depthwise convolutions with any number of channels.
+TEST(Int8Programs, ValuesAreAddedToTheLastChannelsToo) {
+  for (const Index channels : {3U, 8U, 13U, 16U, 20U}) {
+    testing::Rng rng(channels);
+    testing::ModelBuilder builder;
+    const ValueId x = rounded(builder, builder.input({kN, channels, 5, 5}), {false, 0, 0.0625F});
+    const auto convolved = [&] {
+      return builder.add(Convolution{.weights = whole_weights_of(rng, channels, 9, 1),
+                                     .bias = whole_bias(rng, channels),
+                                     .groups = channels,
+                                     .window = testing::same_window(3, 3)},
+                         {x});
+    };
+    const ValueId y = convolved();
+    const ValueId sum = builder.add(Elementwise{}, {y, convolved()});
+    const testing::ModelCase one{fmt::format("{} channels", channels),
+                                 builder.finish({builder.add(testing::make_activation(Activation::Kind::relu), {sum})}),
+                                 {testing::random_tensor(rng, {2, channels, 5, 5})}};
+    EXPECT_EQ(first_other(kernels_favouring({"onednn_int8"}), one, evaluate(one.model, one.inputs)), "");
+  }
+}
+
 // ---- oneDNN ----
 
 /// What oneDNN's kernel for bytes says of a convolution of two input channels with those weights.
