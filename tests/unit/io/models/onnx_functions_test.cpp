@@ -372,6 +372,11 @@ TEST(OnnxIntegers, AreMadeOfRealsAndBack) {
   file.graph().mutable_node(1)->set_input(0, "x");
   expect_part(refusal(file), "node 'y' (DequantizeLinear): input 1 'x': it has no integers");
 
+  File divided;
+  divided.input("x", {-1, 3}).output("q").floats("scale", {3}, {1, 0, 1});
+  divided.node("QuantizeLinear", {"x", "scale"}, "q");
+  expect_part(refusal(divided), "node 'q' (QuantizeLinear): input 2 'scale': a scale is 0");
+
   File weights;  // per channel, of a convolution
   weights.input("x", {-1, 1, 1, 1}).output("y").floats("scale", {2}, {0.5F, 2});
   onnx::TensorProto& stored = weights.tensor("w", {2, 1, 1, 1}, onnx::TensorProto::INT8);

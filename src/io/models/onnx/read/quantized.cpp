@@ -116,6 +116,8 @@ void read_quantize_linear(NodeReader& node) {
   const std::size_t rank = node.shape(0).size();
   const std::size_t axis = read_axis(node, rank);
   const auto [low, high] = limits(node);
+  if (const Constant& scales = node.constant(1); !scales.integers())
+    if (std::ranges::find(scales.floats(), 0.F) != scales.floats().end()) node.fail_input(1, "a scale is 0");
   ValueId y = combined(node, Both::divide, node.value(0), per_axis(node, 1, rank, axis));
   y = node.add(Activation{.kind = Activation::Kind::round}, {y});
   if (node.has_input(2)) y = combined(node, Both::add, y, per_axis(node, 2, rank, axis));
