@@ -299,8 +299,9 @@ std::vector<std::string> absent_rivals(Device device) {
     const std::string why_not = kernels_of(rival.family, rival.precision).why_not;
     if (!why_not.empty() && std::find(all.begin(), all.end(), why_not) == all.end()) all.push_back(why_not);
     if (why_not.empty() && rival.whole && !lanes::runs_vnni())
-      all.push_back(fmt::format("{} in {} is absent: its sums would saturate at 16 bits, as the processor lacks VNNI",
-                                rival.library, rival.number()));
+      all.push_back(fmt::format(
+          "{} in {} is missing from layers where its sums would saturate at 16 bits, as the processor lacks VNNI",
+          rival.library, rival.number()));
   }
   return all;
 }

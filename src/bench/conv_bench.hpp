@@ -37,7 +37,7 @@ struct ConvRival {
 /// On the CPU oneDNN, on a GPU our conv_direct, cuSPARSE on the unfolded input, and cuDNN; in each of their
 /// precisions.
 const std::vector<ConvRival>& conv_rivals(Device device);
-/// Why one is absent on this machine, from layers that it does not compute exactly too, in one line each.
+/// Why rivals are missing on this machine, or from layers that they would not compute exactly: one line each.
 std::vector<std::string> absent_rivals(Device device);
 
 /// A kernel with its times.

@@ -52,7 +52,8 @@ std::vector<OverflowGuard::Look> OverflowGuard::before(const Step& step, const s
   return looks;
 }
 
-/// Quotients are unbounded. As nothing is fused with them, their values are checked.
+/// Quotients are unbounded: the result of a step is checked, unless a fused operation limits it, as that of quantised
+/// values does.
 std::optional<OverflowGuard::Look> OverflowGuard::after(const Step& step) {
   const ValueId output = model_.nodes[step.last()].output;
   if (largest_[output] <= kLargestSafe) return std::nullopt;
