@@ -1,5 +1,9 @@
 #pragma once
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
 #include <vector>
 
 namespace spdnn::lanes {
@@ -20,17 +24,22 @@ inline bool runs_avx512vnni() {
   return false;
 #endif
 }
-/// Whether it adds up products of bytes in 32 bits.
-inline bool runs_vnni() {
+inline bool runs_avx2() {
 #if defined(__x86_64__)
-  return runs_avx512vnni() || __builtin_cpu_supports("avxvnni") != 0;
+  return __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0;
 #else
   return false;
 #endif
 }
-inline bool runs_avx2() {
+/// Whether it adds up products of bytes in 32 bits. Bit 4 of EAX is AVX-VNNI, which not all compilers have a name for.
+inline bool runs_vnni() {
 #if defined(__x86_64__)
-  return __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0;
+  unsigned eax = 0;
+  unsigned ebx = 0;
+  unsigned ecx = 0;
+  unsigned edx = 0;
+  const bool answered = __get_cpuid_count(7, 1, &eax, &ebx, &ecx, &edx) != 0;
+  return runs_avx512vnni() || (runs_avx2() && answered && (eax & 0x10U) != 0);
 #else
   return false;
 #endif
