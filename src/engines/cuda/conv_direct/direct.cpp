@@ -34,17 +34,16 @@ std::size_t tiles_of(const DirectShape& shape, const DirectTiling& tiling) {
 
 /// The tile's columns with the fewest reads per output.
 void choose_columns(const DirectShape& shape, DirectTiling& tiling) {
-  double best = 0;
-  for (const Index columns : {7U, 4U, 2U, 1U}) {
-    // Forms that are only compared with others have no more instances of the kernel.
-    if ((tiling.form.equal || tiling.form.half) && columns != 7) break;
+  const auto cost = [&](Index columns) {
     const Index across = (shape.out[1] + columns - 1) / columns;
-    const double cost = across * (columns + 1.0);  // an entry costs about as much as a pixel
-    if (tiling.columns != 0 && cost >= best) continue;
-    best = cost;
-    tiling.columns = columns;
-    tiling.filters = filters_of_warp(columns, tiling.form);
-  }
+    return across * (columns + 1.0);  // an entry costs about as much as a pixel
+  };
+  tiling.columns = 7;
+  // Forms that are only compared with others have no more instances of the kernel.
+  if (!tiling.form.equal && !tiling.form.half)
+    for (const Index columns : {4U, 2U, 1U})
+      if (cost(columns) < cost(tiling.columns)) tiling.columns = columns;
+  tiling.filters = filters_of_warp(tiling.columns, tiling.form);
 }
 
 /// Filters by slot, by falling number of non-zeros: dealt to the warps to and fro, or one warp's after another's.
