@@ -24,7 +24,7 @@ Extent read_block(NodeReader& node) {
   return block;
 }
 
-/// The lengths of a list that is a constant, with the batch's placeholder.
+/// The lengths of a list that is a constant, among which kImages may stand for the number of images.
 std::vector<std::int64_t> lengths(NodeReader& node, std::size_t input) {
   const Constant& list = node.constant(input);
   if (!list.integers() || list.shape.size() != 1) node.fail_input(input, "expected a list of integers");
