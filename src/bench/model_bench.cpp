@@ -11,8 +11,10 @@
 
 #include "bench/onnxruntime.hpp"
 #include "bench/run_folder.hpp"
+#include "core/text/amounts.hpp"
 #include "core/text/message.hpp"
 #include "data/model_families.hpp"
+#include "engines/devices.hpp"
 #include "engines/model_engine.hpp"
 #include "inference/device/machine.hpp"
 #include "inference/model/comparer.hpp"
@@ -33,6 +35,15 @@ Shape input_shape(const Model& model, Index batch) {
   if (!open && !input.shape.empty() && input.shape[0] != Extent{batch})
     throw UsageError(fmt::format("--batch: {}, but the model takes {} images", batch, input.shape[0]));
   return with_batch(input.shape, batch);
+}
+
+/// DeviceError if the images do not fit.
+void require_memory(const Shape& shape, Index batch) {
+  const std::size_t bytes = sizeof(float) * elements(shape).value();
+  const std::size_t budget = memory_budget(Device::cpu, {});
+  if (bytes > budget)
+    throw DeviceError(fmt::format("{} take {}, but {} are available", counted(batch, "image", "images"),
+                                  bytes_text(bytes), bytes_text(budget)));
 }
 
 /// The time of each node, in runs of their own.
@@ -151,11 +162,13 @@ nlohmann::ordered_json peer_json(const PeerTiming& with, Index batch) {
 }  // namespace
 
 ModelTiming time_model(const Model& model, const ModelBench& bench, Index batch, int threads) {
-  const Tensor images = generate_tensor(input_shape(model, batch), 1);
+  const Shape shape = input_shape(model, batch);
   EngineSettings settings = bench.settings;
   settings.batch = batch;
   settings.threads = threads;
-  const ModelSession session(model, settings, bench.rewrites);
+  const ModelSession session(model, settings, bench.rewrites);  // which says how much memory the batch needs
+  require_memory(shape, batch);
+  const Tensor images = generate_tensor(shape, 1);
   ModelTiming timing{session.variant(), session.precision(), batch, session.threads(), {}, {}, machine_load(), {}};
   std::vector<Side> sides{side_of(session, images)};
   std::optional<Peer> peer;

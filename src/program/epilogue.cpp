@@ -1,8 +1,32 @@
 #include "program/epilogue.hpp"
 
+#include <limits>
+
 #include "model/operations/functions.hpp"
+#include "program/predict.hpp"
 
 namespace spdnn::program {
+
+namespace {
+
+/// None if a kernel does not have it for its sums.
+SumFunction sum_function_of(const Activation& activation) {
+  using Kind = Activation::Kind;
+  switch (activation.kind) {
+    case Kind::relu:
+      return {.kind = SumFunction::Kind::limits, .high = std::numeric_limits<float>::infinity()};
+    case Kind::clip:
+      return {.kind = SumFunction::Kind::limits, .low = activation.low, .high = activation.high};
+    case Kind::leaky_relu:
+      return {.kind = SumFunction::Kind::leaky_relu, .slope = activation.alpha};
+    case Kind::hard_swish:
+      return {.kind = SumFunction::Kind::hard_swish};
+    default:
+      return {};
+  }
+}
+
+}  // namespace
 
 float function_of_library(Activation::Kind kind, float alpha, float x) {
   return rules::value_of_function(kind, alpha, x);
@@ -30,25 +54,40 @@ void Epilogue::apply(float* results, std::size_t count, std::size_t first, const
   apply_from(0, results, count, first, operands);
 }
 
-Ending Epilogue::ending(const Operands& operands) const {
-  using Kind = Activation::Kind;
+std::size_t Epilogue::done_with_sums(bool adds) const {
+  std::size_t done = 0;
+  const auto is = [&](Function::Kind kind) { return done < functions_.size() && functions_[done].kind == kind; };
+  const auto take_function = [&] {
+    if (is(Function::Kind::activation) && sum_function_of(functions_[done].activation).kind != SumFunction::Kind::none)
+      ++done;
+  };
+  take_function();
+  if (!adds || !is(Function::Kind::addition)) return done;
+  ++done;
+  take_function();
+  return done;
+}
+
+Ending Epilogue::ending(const Operands& operands, bool adds) const {
   Ending ending;
-  std::size_t next = 0;
-  if (!functions_.empty() && functions_[0].kind == Function::Kind::activation) {
-    const Activation& activation = functions_[0].activation;
-    const bool limits = activation.kind == Kind::relu || activation.kind == Kind::clip;
-    if (activation.kind == Kind::relu) ending.low = 0;
-    if (activation.kind == Kind::clip) {
-      ending.low = activation.low;
-      ending.high = activation.high;
-    }
-    if (limits) next = 1;
+  const std::size_t done = done_with_sums(adds);
+  for (std::size_t i = 0; i < done; ++i) {
+    const Function& function = functions_[i];
+    if (function.kind == Function::Kind::addition)
+      ending.added = operands.floats(function.input);
+    else
+      (ending.added == nullptr ? ending.function : ending.after_addition) = sum_function_of(function.activation);
   }
-  if (next < functions_.size())
-    ending.finish = [this, next, &operands](float* results, std::size_t count) {
-      apply_from(next, results, count, static_cast<std::size_t>(results - operands.results()), operands);
+  if (done < functions_.size())
+    ending.finish = [this, done, &operands](float* results, std::size_t count) {
+      apply_from(done, results, count, static_cast<std::size_t>(results - operands.results()), operands);
     };
   return ending;
+}
+
+double Epilogue::finish_seconds(bool adds, std::size_t results, int threads) const {
+  const auto passes = static_cast<double>(functions_.size() - done_with_sums(adds));
+  return passes * static_cast<double>(2 * sizeof(float) * results) / (kBytesPerSecond * threads);
 }
 
 void Epilogue::apply_from(std::size_t number, float* results, std::size_t count, std::size_t first,
@@ -59,14 +98,10 @@ void Epilogue::apply_from(std::size_t number, float* results, std::size_t count,
       for (std::size_t i = 0; i < count; ++i) results[i] = value_of(results[i], i);
     };
     switch (function.kind) {
-      case Function::Kind::activation: {
-        const Activation& activation = function.activation;
-        if (activation.kind == Activation::Kind::relu)
-          each([](float x, std::size_t) { return std::max(x, 0.F); });
-        else
-          each([&](float x, std::size_t) { return activated(activation, activation.alpha, x); });
+      case Function::Kind::activation:
+        with_function(function.activation, function.activation.alpha,
+                      [&](auto value_of) { each([value_of](float x, std::size_t) { return value_of(x); }); });
         break;
-      }
       case Function::Kind::line:
         each([line = function.line](float x, std::size_t) { return line.slope * x + line.offset; });
         break;

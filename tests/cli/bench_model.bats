@@ -176,3 +176,9 @@ END
   refused 2 "spdnn: *" net.onnx --json net.onnx
   refused 2 "spdnn: --with: 'x' is none of onnxruntime" net.onnx --with x
 }
+
+@test "a batch that does not fit says how much memory it needs" {
+  run bench --batch 100000000 --threads 1
+  [ "$status" -eq 4 ]
+  [[ "$output" == *"spdnn: 100000000 images take 313.6 GB, but "*"B are available" ]]
+}

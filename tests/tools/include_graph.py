@@ -46,7 +46,7 @@ ROOMS = {
     "engines: common": ["plan"],
     "engines/reference": ["engines: common", "model/oracle"],
     "program": ["engines: common", "model/graph"],
-    "engines/cpu/lanes": ["spdnn"],
+    "engines/cpu/lanes": ["program"],
     "engines/cpu": ["program", "engines/cpu/lanes"],
     "engines/cpu/onednn": ["engines/cpu"],
     "engines/cpu/plain": ["program"],

@@ -27,6 +27,17 @@ WindowAxes window_axes(const ImageExtents& in, const ImageExtents& out, const Wi
   return axes;
 }
 
+double share_of_rows_inside(const ConvolutionShape& shape) {
+  const Extent taps = shape.window.kernel[0];
+  Extent inside = 0;
+  for (Extent row = 0; row < shape.out.height; ++row)
+    for (Extent tap = 0; tap < taps; ++tap) {
+      const Extent from = tap_position(shape.window, 0, row, tap);
+      inside += Extent{from >= 0 && from < shape.in.height};
+    }
+  return static_cast<double>(inside) / static_cast<double>(std::max<Extent>(shape.out.height * taps, 1));
+}
+
 std::optional<Extent> window_count(const Window& window, std::size_t axis, Extent length, bool round_up) {
   const Extent stride = window.stride[axis];
   const Extent before = window.pad_begin[axis];

@@ -54,6 +54,8 @@ std::optional<Extent> window_count(const Window& window, std::size_t axis, Exten
 inline Extent tap_position(const Window& window, std::size_t axis, Extent number, Extent tap) {
   return number * Extent{window.stride[axis]} + tap * Extent{window.dilation[axis]} - Extent{window.pad_begin[axis]};
 }
+/// Of the rows of taps of all windows, the share that lies in the image; the others meet padding.
+double share_of_rows_inside(const ConvolutionShape& shape);
 
 /// Which place of an axis of length `input` an element of the output is taken from, before it is rounded (nearest) or
 /// moved into the axis (linear). In fp32 like onnxruntime, since floor() of a quotient that should be whole depends on

@@ -36,7 +36,7 @@ class Convolver {
       const Extent rows = std::min(tiling_.rows, end - row);
       copy(input + plane * shape_.in.pixels(), channels, row, rows, row > first, tile);
       for (Extent filter = 0; filter < shape_.filters(); ++filter)
-        add_up(block, filter, channels, rows, tile,
+        add_up(block, filter, channels, row, rows, tile,
                output + (plane * shape_.filters() + filter) * shape_.out.pixels() + row * shape_.out.width);
     }
   }
@@ -56,8 +56,7 @@ class Convolver {
                        .stride = shape_.window.stride[1],
                        .weights = filters_.weights(block, filter) + lane,
                        .bias = filters_.bias(block, filter)[lane],
-                       .low = ending_.low,
-                       .high = ending_.high,
+                       .function = ending_.function,
                        .to = to,
                        .rows = rows,
                        .columns = shape_.out.width,
@@ -86,7 +85,8 @@ class Convolver {
                    .places = tiling_.pixel_places.data()});
   }
 
-  void add_up(Extent block, Extent filter, Extent channels, Extent rows, const float* tile, float* to) const {
+  void add_up(Extent block, Extent filter, Extent channels, Extent row, Extent rows, const float* tile,
+              float* to) const {
     const Extent pixels = rows * shape_.out.width;
     const Extent stride = shape_.filters() * shape_.out.pixels();
     kernels_.add_up({.tile = tile,
@@ -99,9 +99,11 @@ class Convolver {
                      .stride = shape_.window.stride[1],
                      .pitch = tiling_.row_size(),
                      .columns = shape_.out.width,
+                     .top = tap_position(shape_.window, 0, row, 0),
+                     .down = shape_.window.stride[0],
+                     .height = shape_.in.height,
                      .bias = filters_.bias(block, filter),
-                     .low = ending_.low,
-                     .high = ending_.high,
+                     .function = ending_.function,
                      .to = to,
                      .to_stride = stride,
                      .channels = channels});

@@ -3,7 +3,7 @@
 // The loop of kernels.hpp that reads planes where they are, compiled like kernels_impl.hpp.
 
 #include "engines/cpu/depthwise/kernels.hpp"
-#include "engines/cpu/lanes/lanes.hpp"
+#include "engines/cpu/lanes/functions.hpp"
 
 namespace spdnn::depthwise {
 namespace {
@@ -75,12 +75,11 @@ inline void add_up_columns(const Plane& task, const Rows<kStride>& rows, const W
         if (r >= 0 && r < kSize) sum[k] = multiply_add(weights.taps[r * kSize + s], pixels[s], sum[k]);
       }
   }
-  const Lanes low = all(task.low);
-  const Lanes high = all(task.high);
+  apply(task.function, sum);
 #pragma GCC unroll 8
   for (std::int64_t k = 0; k < kRows; ++k) {
     if (k >= rows.count) break;
-    store_to(k * task.columns, within(kStride == 1 ? sum[k] : in_order(sum[k]), low, high));
+    store_to(k * task.columns, kStride == 1 ? sum[k] : in_order(sum[k]));
   }
 }
 

@@ -39,7 +39,7 @@ std::vector<Offer> offers_for(const Request& request, const Convolution& convolu
                                         fmt::format("depthwise, {} lanes", tiling->lanes), Filters::bytes(*tiling));
   offer.detail = tiling->in_place ? fmt::format("{}, in place", kernels.instruction_set)
                                   : fmt::format("{}, tiles of {} rows", kernels.instruction_set, tiling->rows);
-  offer.seconds = seconds_of(*tiling, request.threads);
+  offer.seconds += seconds_of(*tiling, request.threads);
   return program::only(std::move(offer));
 }
 

@@ -3,6 +3,8 @@
 // Included by files that are compiled for one instruction set; see lanes/lanes.hpp.
 #include <cstdint>
 
+#include "program/sum_function.hpp"
+
 namespace spdnn::depthwise {
 
 // The loops of depthwise, compiled once per instruction set (kernels_*.cpp) and chosen at run time.
@@ -22,7 +24,7 @@ struct Copy {
   const std::int64_t* places;  ///< in the tile, of each pixel
 };
 
-/// The sums of one filter of each channel: min(high, max(low, sum)).
+/// A function of the sums of one filter of each channel.
 struct AddUp {
   const float* tile;
   const std::int64_t* windows;  ///< in the tile, where that of each pixel begins; at least `lanes` of them
@@ -31,18 +33,20 @@ struct AddUp {
   const std::int64_t* taps;     ///< their places, from the beginning of a window
   std::int64_t tap_count;
   std::int64_t square;   ///< rows of a square filter with adjacent taps, 3 or 5, and a stride of 1 or 2; otherwise 0
-  std::int64_t stride;   ///< of such a filter
+  std::int64_t stride;   ///< of such a filter, along rows
   std::int64_t pitch;    ///< of the tile's rows, in numbers
   std::int64_t columns;  ///< of the output
+  std::int64_t top;      ///< the row of the image that the first result reads first; negative in the padding
+  std::int64_t down;     ///< the stride from row to row
+  std::int64_t height;   ///< of the image
   const float* bias;     ///< a register
-  float low;
-  float high;
+  program::SumFunction function;
   float* to;  ///< the results of the first channel's filter
   std::int64_t to_stride;
   std::int64_t channels;
 };
 
-/// The sums of one 3 x 3 filter of one channel, whose pixels are read where they are: min(high, max(low, sum)).
+/// A function of the sums of one 3 x 3 filter of one channel, whose pixels are read where they are.
 struct Plane {
   const float* from;
   std::int64_t height;
@@ -53,8 +57,7 @@ struct Plane {
   std::int64_t stride;   ///< of both axes, 1 or 2
   const float* weights;  ///< of its taps, `lanes` apart
   float bias;
-  float low;
-  float high;
+  program::SumFunction function;
   float* to;
   std::int64_t rows;     ///< of the results, which are adjacent
   std::int64_t columns;  ///< likewise

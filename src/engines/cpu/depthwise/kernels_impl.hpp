@@ -4,7 +4,7 @@
 
 #include "engines/cpu/depthwise/in_place_impl.hpp"
 #include "engines/cpu/depthwise/kernels.hpp"
-#include "engines/cpu/lanes/lanes.hpp"
+#include "engines/cpu/lanes/functions.hpp"
 
 namespace spdnn::depthwise {
 namespace {
@@ -38,10 +38,7 @@ void copy(const Copy& given) {
 /// Stores the results of a register's pixels in each channel.
 template <class Store>
 inline void leave(const AddUp& task, std::int64_t at, Lanes (&sum)[kLanes], const Store& store_to) {
-  const Lanes low = all(task.low);
-  const Lanes high = all(task.high);
-#pragma GCC unroll 16
-  for (std::int64_t i = 0; i < kLanes; ++i) sum[i] = within(sum[i], low, high);
+  apply(task.function, sum);
   transpose(sum);
   float* to = task.to + at;
 #pragma GCC unroll 16
@@ -70,16 +67,23 @@ inline void add_up_any(const AddUp& task, std::int64_t at, const Store& store_to
   leave(task, at, sum, store_to);
 }
 
+/// The rows of a filter's taps that lie in the image, from `begin` to below `end`; the others meet zeros.
+struct Inside {
+  Inside(std::int64_t top, std::int64_t height, std::int64_t size)
+      : begin(top < 0 ? -top : 0), end(height - top < size ? height - top : size) {}
+  std::int64_t begin;
+  std::int64_t end;
+};
+
 /// A register of pixels of one row, with square filters: a pixel of the image is read once for all taps of a row.
 template <std::int64_t kSize, std::int64_t kStride>
-inline void add_up_square(const AddUp& task, std::int64_t at) {
+inline void add_up_square(const AddUp& task, std::int64_t at, const Inside& inside) {
   Lanes sum[kLanes];
 #pragma GCC unroll 16
   for (std::int64_t i = 0; i < kLanes; ++i) sum[i] = load(task.bias);
-  const float* row = task.tile + task.windows[at];
-  const float* weights = task.weights;
-#pragma GCC unroll 5
-  for (std::int64_t r = 0; r < kSize; ++r, row += task.pitch, weights += kSize * kLanes) {
+  const float* row = task.tile + task.windows[at] + inside.begin * task.pitch;
+  const float* weights = task.weights + inside.begin * kSize * kLanes;
+  for (std::int64_t r = inside.begin; r < inside.end; ++r, row += task.pitch, weights += kSize * kLanes) {
     Lanes weight[kSize];
 #pragma GCC unroll 5
     for (std::int64_t s = 0; s < kSize; ++s) weight[s] = in_register(load(weights + s * kLanes));
@@ -98,9 +102,12 @@ inline void add_up_square(const AddUp& task, std::int64_t at) {
 template <std::int64_t kSize, std::int64_t kStride>
 void add_up_rows(const AddUp task) {
   std::int64_t row = 0;
-  for (; row < task.pixels && task.pixels - row >= kLanes; row += task.columns)
+  std::int64_t top = task.top;
+  for (; row < task.pixels && task.pixels - row >= kLanes; row += task.columns, top += task.down) {
+    const Inside inside(top, task.height, kSize);
     for (std::int64_t first = 0; first < task.columns; first += kLanes)
-      add_up_square<kSize, kStride>(task, row + begin_of(first, task.columns));
+      add_up_square<kSize, kStride>(task, row + begin_of(first, task.columns), inside);
+  }
   if (row < task.pixels) add_up_any(task, task.pixels - kLanes, [](float* to, Lanes x) { store(to, x); });
 }
 

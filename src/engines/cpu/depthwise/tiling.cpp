@@ -67,8 +67,10 @@ Tiling::Tiling(const ConvolutionShape& of, const Kernels& kernels, int threads)
 double Tiling::cycles_in_tiles() const {
   const auto number = [](Extent count) { return static_cast<double>(count); };
   const auto registers = [&](Extent pixels) { return number(divided(pixels, lanes) * lanes); };
-  const double copied = 2.8 * registers(input_rows(rows_of_part) * shape.in.width);
-  const double sum = 3.2 + (square > 0 ? 0.57 : 0.75) * number(shape.taps());
+  const Extent rows_read = std::min(input_rows(rows_of_part), shape.in.height);
+  const double copied = 2.8 * registers(rows_read * shape.in.width) +
+                        0.5 * number((input_rows(rows_of_part) - rows_read) * shape.in.width);
+  const double sum = 3.2 + (square > 0 ? 0.57 * share_of_rows_inside(shape) : 0.75) * number(shape.taps());
   const double sums =
       number(shape.filters()) *
       (square > 0 ? number(rows_of_part) * registers(shape.out.width) : registers(rows_of_part * shape.out.width)) *

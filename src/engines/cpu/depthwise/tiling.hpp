@@ -13,6 +13,8 @@ struct Tiling {
   /// For such a convolution.
   Tiling(const ConvolutionShape& of, const Kernels& kernels, int threads);
 
+  static constexpr bool kAdds = false;  ///< whether kernels add a value to their sums
+
   ConvolutionShape shape;  ///< a sequence is an image of one column
   Extent lanes;            ///< of a register: channels of a block
   Extent parts = 1;        ///< ranges of rows of the output, which threads share

@@ -30,6 +30,10 @@ inline Lanes dealt_odd(Lanes a, Lanes b) {
 inline Lanes in_order(Lanes x) { return x; }
 inline Lanes multiply_add(Lanes a, Lanes b, Lanes c) { return _mm512_fmadd_ps(a, b, c); }
 inline Lanes add(Lanes a, Lanes b) { return _mm512_add_ps(a, b); }
+inline Lanes multiply(Lanes a, Lanes b) { return _mm512_mul_ps(a, b); }
+inline Lanes leaky_relu(Lanes x, Lanes slope) {
+  return _mm512_mask_mul_ps(x, _mm512_cmp_ps_mask(x, all(0.F), _CMP_LT_OQ), x, slope);
+}
 /// With masks, since GCC 12 warns of those without.
 inline Lanes within(Lanes x, Lanes low, Lanes high) {
   return _mm512_maskz_min_ps(0xffff, high, _mm512_maskz_max_ps(0xffff, low, x));
@@ -78,6 +82,7 @@ struct Some {
 };
 /// Stores the first `count` lanes, at least one.
 inline void store_first(float* to, Lanes x, std::int64_t count) { Some(0, count).store(to, x); }
+inline Lanes load_first(const float* from, std::int64_t count) { return Some(0, count).load(from); }
 
 #elif defined(__AVX2__)
 using Lanes = __m256;
@@ -90,6 +95,10 @@ inline Lanes dealt_odd(Lanes a, Lanes b) { return _mm256_shuffle_ps(a, b, 0xdd);
 inline Lanes in_order(Lanes x) { return _mm256_castpd_ps(_mm256_permute4x64_pd(_mm256_castps_pd(x), 0xd8)); }
 inline Lanes multiply_add(Lanes a, Lanes b, Lanes c) { return _mm256_fmadd_ps(a, b, c); }
 inline Lanes add(Lanes a, Lanes b) { return _mm256_add_ps(a, b); }
+inline Lanes multiply(Lanes a, Lanes b) { return _mm256_mul_ps(a, b); }
+inline Lanes leaky_relu(Lanes x, Lanes slope) {
+  return _mm256_blendv_ps(x, multiply(x, slope), _mm256_cmp_ps(x, all(0.F), _CMP_LT_OQ));
+}
 inline Lanes within(Lanes x, Lanes low, Lanes high) { return _mm256_min_ps(high, _mm256_max_ps(low, x)); }
 /// Makes columns of a square's rows.
 inline void transpose(Lanes (&square)[8]) {
@@ -137,6 +146,9 @@ inline void store_first(float* to, Lanes x, std::int64_t count) {
   }
   if ((count & 1) != 0) _mm_store_ss(to, left);
 }
+inline Lanes load_first(const float* from, std::int64_t count) {
+  return count >= 8 ? load(from) : Some(0, count).load(from);
+}
 
 #else
 typedef float Lanes __attribute__((vector_size(16), may_alias, aligned(4)));  // NOLINT(modernize-use-using)
@@ -149,6 +161,8 @@ inline Lanes dealt_odd(Lanes a, Lanes b) { return __builtin_shufflevector(a, b, 
 inline Lanes in_order(Lanes x) { return x; }
 inline Lanes multiply_add(Lanes a, Lanes b, Lanes c) { return a * b + c; }
 inline Lanes add(Lanes a, Lanes b) { return a + b; }
+inline Lanes multiply(Lanes a, Lanes b) { return a * b; }
+inline Lanes leaky_relu(Lanes x, Lanes slope) { return x < all(0.F) ? x * slope : x; }
 inline Lanes within(Lanes x, Lanes low, Lanes high) {
   x = x < low ? low : x;
   return x > high ? high : x;
@@ -180,6 +194,7 @@ struct Some {
 };
 /// Stores the first `count` lanes, at least one.
 inline void store_first(float* to, Lanes x, std::int64_t count) { Some(0, count).store(to, x); }
+inline Lanes load_first(const float* from, std::int64_t count) { return Some(0, count).load(from); }
 #endif
 
 constexpr std::int32_t kLanes = sizeof(Lanes) / sizeof(float);

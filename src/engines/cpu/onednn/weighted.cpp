@@ -9,6 +9,7 @@
 
 #include "engines/cpu/onednn/primitive.hpp"
 #include "model/graph/whole_weights.hpp"
+#include "model/operations/geometry.hpp"
 #include "program/predict.hpp"
 
 namespace spdnn::onednn {
@@ -97,9 +98,10 @@ struct Weighted {
 
 // Measured on one core of a Zen 3, on convolutions of 16 to 2048 channels.
 
-/// The fraction of the peak: with few filters, a pixel that is read serves few registers of sums.
-double efficiency_of(const Convolution& convolution, bool depthwise) {
-  if (depthwise) return program::kDepthwiseEfficiency;
+/// The fraction of the peak: with few filters, a pixel that is read serves few registers of sums. Depthwise, it leaves
+/// rows of padding out.
+double efficiency_of(const Convolution& convolution, const ConvolutionShape& shape) {
+  if (shape.groups > 1 && shape.channels() == 1) return program::kDepthwiseEfficiency / share_of_rows_inside(shape);
   constexpr double kRegister = 8;
   constexpr double kEnough = 4;  // registers
   const double filters = static_cast<double>(convolution.weights.rows()) / convolution.groups;
@@ -262,6 +264,8 @@ std::vector<Offer> convolution_of(const Request& request, const Convolution& con
   const Window& window = convolution.window;
   const Extent groups = convolution.groups;
   const bool depthwise = groups > 1 && source[1] == groups;
+  const ConvolutionShape shape{image_extents(request.inputs[0].shape), image_extents(request.output_shape()),
+                               convolution.groups, window};
   Dims weights{Extent{convolution.weights.rows()} / groups, source[1] / groups, window.kernel[0], window.kernel[1]};
   if (groups > 1) weights.insert(weights.begin(), groups);
   // Direct sums only: Winograd's transforms are faster and round more than the bound of a sum allows.
@@ -277,7 +281,7 @@ std::vector<Offer> convolution_of(const Request& request, const Convolution& con
   constexpr Extent kRegister = 16;
   const bool fills_registers = !depthwise || operands.scales.empty() || groups % kRegister == 0;
   return offers_of(
-      request, {convolution.weights, convolution.bias, operands.speed * efficiency_of(convolution, depthwise),
+      request, {convolution.weights, convolution.bias, operands.speed * efficiency_of(convolution, shape),
                 seconds_of_weights(convolution) / operands.speed, plain_desc(weights), implementation_for, layout_of,
                 std::move(operands.dense_weights), std::move(operands.scales), fills_registers});
 }

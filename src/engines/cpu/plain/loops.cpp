@@ -86,8 +86,10 @@ void activate(const Activation& activation, const Shape& shape, bool innermost, 
   }
   const float alpha = activation.kind == Activation::Kind::prelu ? activation.alphas[0] : activation.alpha;
   const Extent count = elements_from(shape);
+  program::with_function(activation, alpha, [=](const auto& value_of) {
 #pragma omp parallel for schedule(static)
-  for (Extent i = 0; i < count; ++i) output[i] = program::activated(activation, alpha, input[i]);
+    for (Extent i = 0; i < count; ++i) output[i] = value_of(input[i]);
+  });
 }
 
 void softmax(const Shape& shape, Index axis, const float* input, float* output) {

@@ -3,7 +3,6 @@
 #include <omp.h>
 
 #include <algorithm>
-#include <limits>
 
 #include "program/predict.hpp"
 
@@ -75,8 +74,7 @@ class Convolver {
                .to_stride = sums_of_filter,
                .pixels = sums_of_filter,
                .fetch = false,
-               .low = -std::numeric_limits<float>::infinity(),
-               .high = std::numeric_limits<float>::infinity()};
+               .ending = {}};
     const bool adjacent = tiling_.adjacent(item.rows);
     for (Extent block = 0; block < tiling_.blocks(); ++block) {
       if (tiling_.in_place)
@@ -94,12 +92,11 @@ class Convolver {
         task.to_stride = shape_.out.pixels();
         task.pixels = item.rows * item.columns;
         task.fetch = tiling_.fetch;
-        task.low = ending_.low;
-        task.high = ending_.high;
+        task.ending = ending_for(results, output);
       }
       kernels_.add_up(task);
     }
-    if (!adjacent) leave(item, sums, sums_of_filter, results);
+    if (!adjacent) leave(item, sums, sums_of_filter, results, output);
     if (ending_.finish) finish(item, results);
   }
 
@@ -146,16 +143,23 @@ class Convolver {
            item.first_column;
   }
 
-  void leave(const Item& item, const float* sums, Extent sums_of_filter, float* to) const {
-    for (Extent filter = 0; filter < part_of(item).count; ++filter)
+  /// For results stored from there on.
+  Ending ending_for(const float* to, const float* output) const {
+    return {ending_.function, ending_.added == nullptr ? nullptr : ending_.added + (to - output),
+            ending_.after_addition};
+  }
+
+  void leave(const Item& item, const float* sums, Extent sums_of_filter, float* results, const float* output) const {
+    for (Extent filter = 0; filter < part_of(item).count; ++filter) {
+      float* const to = results + filter * shape_.out.pixels();
       kernels_.leave({.sums = sums + filter * sums_of_filter,
                       .pitch = tiling_.pitch,
-                      .to = to + filter * shape_.out.pixels(),
+                      .to = to,
                       .to_pitch = shape_.out.width,
                       .rows = item.rows,
                       .columns = item.columns,
-                      .low = ending_.low,
-                      .high = ending_.high});
+                      .ending = ending_for(to, output)});
+    }
   }
 
   void finish(const Item& item, float* to) const {

@@ -40,7 +40,7 @@ std::vector<Offer> offers_for(const Request& request, const Convolution& convolu
   offer.detail = fmt::format("{}, tiles of {} x {} pixels{}, {} channels at a time", kernels.instruction_set,
                              tiling->rows, tiling->columns, tiling->in_place ? " in place" : "", tiling->channels);
   offer.skips_zeros = true;
-  offer.seconds = predicted_seconds(*tiling);
+  offer.seconds += predicted_seconds(*tiling);
   return program::only(std::move(offer));
 }
 

@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "program/sum_function.hpp"
+
 namespace spdnn::sparse_conv {
 
 // The loops of sparse_conv, compiled once per instruction set (kernels_*.cpp) and chosen at run time.
@@ -45,6 +47,13 @@ struct Row {
   float scale;  ///< of sums of whole numbers; a result is sum x scale + bias
 };
 
+/// What is done with sums: a function of each, an addition, and a function of what that gives.
+struct Ending {
+  program::SumFunction function{};
+  const float* added = nullptr;  ///< null: nothing; otherwise where results are stored, so are these
+  program::SumFunction after_addition{};
+};
+
 /// Adds up a block of channels for the filters of a part.
 struct AddUp {
   const Row* rows;
@@ -55,13 +64,12 @@ struct AddUp {
   std::int32_t vectors;  ///< registers of a filter's sums
   bool first;            ///< block of channels: sums begin with the bias, of whole numbers with 0
   bool last;             ///< block of channels: sums of whole numbers become results
-  // Where min(high, max(low, sum)) is stored: over the sums, or as results.
+  // Where sums are stored after their ending: over them, or as results.
   float* to;
   std::int64_t to_stride;  ///< from filter to filter
   std::int64_t pixels;     ///< of a filter that are stored; all registers have some
   bool fetch;              ///< where a filter's sums are stored is fetched into L1 during the filter before
-  float low;
-  float high;
+  Ending ending;
 };
 
 /// Where pixels of an axis come from: pixel i from first + i * step of the image, or from the padding.
@@ -84,7 +92,7 @@ struct Copy {
   Axis columns;
 };
 
-/// Stores the sums of one filter: min(high, max(low, sum)).
+/// Stores the sums of one filter after their ending.
 struct Leave {
   const float* sums;
   std::int64_t pitch;
@@ -92,8 +100,7 @@ struct Leave {
   std::int64_t to_pitch;
   std::int64_t rows;
   std::int64_t columns;
-  float low;
-  float high;
+  Ending ending;
 };
 
 /// The functions of one instruction set.

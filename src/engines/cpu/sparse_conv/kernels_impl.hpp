@@ -2,7 +2,7 @@
 
 // The loops of kernels.hpp, compiled into each file that includes this for its own instruction set.
 
-#include "engines/cpu/lanes/lanes.hpp"
+#include "engines/cpu/lanes/functions.hpp"
 #include "engines/cpu/sparse_conv/kernels.hpp"
 
 namespace spdnn::sparse_conv {
@@ -12,7 +12,6 @@ using namespace lanes;
 
 /// Additions in flight that keep the multiply-add units busy: their latency times their number.
 constexpr std::int32_t kInFlight = 8;
-constexpr float kInfinity = __builtin_inff();
 
 /// An address in one register instead of two, with which a multiply-add is one micro-operation up to the scheduler of
 /// Intel's processors: 3 % of the time on a Sapphire Rapids. On a Zen 3 the addition would cost as much.
@@ -43,9 +42,6 @@ template <class Numbers, std::int32_t kVectors, std::int32_t kSets>
 void add_up_vectors(const AddUp task) {
   using Sums = typename Numbers::Sums;
   const Entry* entry = task.entries;
-  const Lanes low = all(task.low);
-  const Lanes high = all(task.high);
-  const bool limited = task.low != -kInfinity || task.high != kInfinity;
   for (const Row* row = task.rows; row < task.rows + task.count; ++row) {
     const float* const sums = task.sums + std::ptrdiff_t{row->filter} * kVectors * kLanes;
     float* const to = task.to + row->filter * task.to_stride;
@@ -88,10 +84,15 @@ void add_up_vectors(const AddUp task) {
     Lanes results[kVectors];
 #pragma GCC unroll 28
     for (std::int64_t v = 0; v < kVectors; ++v) results[v] = Numbers::result(sum[0][v], *row);
-    if (limited)
-#pragma GCC unroll 28
-      for (std::int64_t v = 0; v < kVectors; ++v) results[v] = within(results[v], low, high);
+    apply(task.ending.function, results);
     constexpr std::int64_t kLast = kVectors - 1;
+    if (task.ending.added != nullptr) {
+      const float* const added = task.ending.added + row->filter * task.to_stride;
+#pragma GCC unroll 28
+      for (std::int64_t v = 0; v < kLast; ++v) results[v] = add(results[v], load(added + v * kLanes));
+      results[kLast] = add(results[kLast], load_first(added + kLast * kLanes, task.pixels - kLast * kLanes));
+      apply(task.ending.after_addition, results);
+    }
 #pragma GCC unroll 28
     for (std::int64_t v = 0; v < kLast; ++v) store(to + v * kLanes, results[v]);
     store_first(to + kLast * kLanes, results[kLast], task.pixels - kLast * kLanes);
@@ -121,17 +122,19 @@ struct Inside {
   std::int64_t end = 0;
 };
 
-/// Moves numbers through registers: from register `i`, changed by `change`, to `to`. The last register overlaps the one
-/// before. Of fewer numbers than a register has, `writable` more may be overwritten by anything; storing some lanes
-/// alone takes many times as long.
+/// Moves numbers through registers: x from place i to change(x, i, load), which `load` reads others with at such
+/// places. The last register overlaps the one before. Of fewer numbers than a register has, `writable` more may be
+/// overwritten by anything; storing some lanes alone takes many times as long.
 template <class Change>
 void move(const float* from, float* to, std::int64_t count, std::int64_t writable, const Change& change) {
   if (count >= kLanes) {
-    for (std::int64_t i = 0; i + kLanes < count; i += kLanes) store(to + i, change(load(from + i)));
-    store(to + count - kLanes, change(load(from + count - kLanes)));
+    const auto load_all = [](const float* numbers) { return load(numbers); };
+    for (std::int64_t i = 0; i + kLanes < count; i += kLanes) store(to + i, change(load(from + i), i, load_all));
+    const std::int64_t last = count - kLanes;
+    store(to + last, change(load(from + last), last, load_all));
   } else if (count > 0) {
     const Some some(0, count);
-    const Lanes moved = change(some.load(from));
+    const Lanes moved = change(some.load(from), 0, [&](const float* numbers) { return some.load(numbers); });
     if (count + writable >= kLanes)
       store(to, moved);
     else
@@ -171,7 +174,7 @@ void copy(const Copy& task) {
       float* const pixels = to + inside.begin;
       const std::int64_t later = (task.rows.count - 1 - row) * task.pitch;  // numbers that are written after these
       if (columns.step == 1)
-        move(from, pixels, count, later, [](Lanes x) { return x; });
+        move(from, pixels, count, later, [](Lanes x, std::int64_t /*place*/, const auto& /*load*/) { return x; });
       else
         gather(from, pixels, count, columns.step);
       zero(to + inside.end, columns.count - inside.end);
@@ -179,12 +182,16 @@ void copy(const Copy& task) {
 }
 
 void leave(const Leave& task) {
-  const Lanes low = all(task.low);
-  const Lanes high = all(task.high);
+  const bool adjacent = task.columns == task.to_pitch;  // rows of the tile
+  const Ending ending = task.ending;
   for (std::int64_t row = 0; row < task.rows; ++row) {
-    const bool adjacent = task.columns == task.to_pitch;  // rows of the tile
+    const float* const added = ending.added == nullptr ? nullptr : ending.added + row * task.to_pitch;
     move(task.sums + row * task.pitch, task.to + row * task.to_pitch, task.columns,
-         adjacent ? (task.rows - 1 - row) * task.columns : 0, [&](Lanes x) { return within(x, low, high); });
+         adjacent ? (task.rows - 1 - row) * task.columns : 0, [&](Lanes x, std::int64_t place, const auto& load_from) {
+           const Lanes result = applied(ending.function, x);
+           if (added == nullptr) return result;
+           return applied(ending.after_addition, add(result, load_from(added + place)));
+         });
   }
 }
 

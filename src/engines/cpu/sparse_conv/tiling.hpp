@@ -19,6 +19,8 @@ struct Taps {
 
 /// How a convolution is cut into tiles. Tiles of a thread stay in its caches while all filters of a part read them.
 struct Tiling {
+  static constexpr bool kAdds = true;  ///< kernels add a value to their sums
+
   ConvolutionShape shape;  ///< a pointwise convolution is one of images of one row
   Taps down;
   Taps across;

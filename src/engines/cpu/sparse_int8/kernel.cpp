@@ -105,7 +105,7 @@ std::vector<Offer> convolution_offers(const Request& request, const Convolution&
       auto* const laid = reinterpret_cast<float*>(at.scratch);
       lay_images(*step->kernels, {at.inputs[0], step->input}, from, step->tiling.shape.groups, threads, laid);
       convolve(step->tiling, step->kernels->loops, Filters(step->tiling, at.constants[0]), threads, laid,
-               laid + laid_size(step->tiling.shape), at.results(), epilogue.ending(at));
+               laid + laid_size(step->tiling.shape), at.results(), epilogue.ending(at, Tiling::kAdds));
     });
   };
   return program::only(std::move(offer));

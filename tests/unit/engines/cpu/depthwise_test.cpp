@@ -9,6 +9,7 @@
 #include "engines/cpu/depthwise/dispatch.hpp"
 #include "support/kernel_contract.hpp"
 #include "support/models.hpp"
+#include "support/sum_functions.hpp"
 
 namespace spdnn {
 namespace {
@@ -29,7 +30,7 @@ depthwise::Tiling depthwise_tiling(const ModelCase& one, const depthwise::Kernel
 
 /// The result of the model's convolution; the numbers before and behind it must stay as they were.
 std::vector<float> by_planes(const ModelCase& one, const depthwise::Tiling& tiling, const depthwise::Kernels& kernels,
-                             int threads) {
+                             int threads, const program::Ending& ending = {}) {
   const Convolution& convolution = convolution_of(one);
   std::vector<std::byte> filters(depthwise::Filters::bytes(tiling));
   depthwise::Filters::pack(tiling, convolution.weights, convolution.bias, filters.data());
@@ -42,7 +43,7 @@ std::vector<float> by_planes(const ModelCase& one, const depthwise::Tiling& tili
   // Exactly as long as the images, so that sanitizers see what is read behind them.
   const std::vector<float> images(one.inputs.front().values.begin(), one.inputs.front().values.end());
   depthwise::convolve(tiling, kernels, depthwise::Filters(tiling, filters.data()), threads, images.data(),
-                      scratch.get(), results.data() + kAround, {});
+                      scratch.get(), results.data() + kAround, ending);
   EXPECT_EQ(std::count(results.begin(), results.begin() + kAround, -7.F), kAround) << one.name;
   EXPECT_EQ(std::count(results.end() - kAround, results.end(), -7.F), kAround) << one.name;
   return {results.begin() + kAround, results.end() - kAround};
@@ -95,6 +96,14 @@ std::vector<ModelCase> depthwise_cases() {
   cases.push_back(case_of("several tiles of rows, stride 2", rng, {1, 2, 30, 1400}, 1, wide));
   wide.stride = {3, 3};
   cases.push_back(case_of("several tiles of rows, none in common", rng, {1, 2, 30, 700}, 1, wide));
+  for (const Index height : {2U, 3U}) {  // most rows of taps lie in the padding
+    Window low = testing::same_window(5, 5);
+    cases.push_back(case_of("low", rng, {1, 20, height, 40}, 1, low));
+    low.stride = {2, 1};
+    cases.push_back(case_of("low, stride 2 downwards", rng, {1, 20, height, 40}, 1, low));
+    low.pad_begin = low.pad_end = {9, 9};
+    cases.push_back(case_of("low, windows of padding alone", rng, {1, 20, height, 40}, 1, low));
+  }
   cases.push_back(case_of("a sequence", rng, {2, 5, 1, 300}, 2, testing::same_window(1, 9)));
   cases.push_back(case_of("a long sequence", rng, {1, 19, 1, 3000}, 1, testing::same_window(1, 9)));
   cases.push_back(case_of("padding alone", rng, {1, 2, 1, 1}, 1, {.stride = {3, 3}, .pad_begin = {4, 4}}));
@@ -134,7 +143,22 @@ TEST(Depthwise, ComputesTheSameInTilesAndInPlace) {
       }
 }
 
-/// The cases that the test above must cover.
+/// The function that a kernel applies to its sums gives the bits of a separate node.
+TEST(Depthwise, EndsItsSumsLikeASeparateNode) {
+  for (const ModelCase& one : depthwise_cases())
+    for (const depthwise::Kernels* const kernels : depthwise::available_kernels())
+      for (const depthwise::Tiling& tiling : tilings_of(one, *kernels, 1)) {
+        const std::vector<float> sums = by_planes(one, tiling, *kernels, 1);
+        for (const testing::NamedFunction& named : testing::sum_functions()) {
+          std::vector<float> expected = sums;
+          for (float& x : expected) x = named(x);
+          EXPECT_EQ(expected, by_planes(one, tiling, *kernels, 1, {named.function}))
+              << one.name << " " << kernels->instruction_set << ", " << named.name;
+        }
+      }
+}
+
+/// The cases that the tests above must cover.
 TEST(Depthwise, IsTestedWithAllKindsOfTiles) {
   std::set<std::string> kinds;
   for (const ModelCase& one : depthwise_cases()) {
@@ -164,6 +188,22 @@ TEST(Depthwise, IsTestedWithAllKindsOfTiles) {
   }
   const bool in_place = depthwise::available_kernels().front()->lanes > 4;
   EXPECT_EQ(kinds.size(), in_place ? 15U : 9U);
+}
+
+/// Rows of taps that lie in the padding are left out, and predictions know it.
+TEST(Depthwise, PredictsTheRowsOfTapsThatLieInTheImage) {
+  Window window = testing::same_window(5, 5);
+  const auto shape_of = [&](Extent height) {
+    return ConvolutionShape{{1, 16, height, 64}, {1, 16, height, 64}, 16, window};
+  };
+  EXPECT_DOUBLE_EQ(share_of_rows_inside(shape_of(2)), 0.4);
+  EXPECT_DOUBLE_EQ(share_of_rows_inside(shape_of(3)), 0.6);
+  EXPECT_DOUBLE_EQ(share_of_rows_inside(shape_of(10)), 44.0 / 50);
+  const depthwise::Kernels& kernels = *depthwise::available_kernels().front();
+  const double low = depthwise::Tiling(shape_of(2), kernels, 1).cycles(1);
+  window.pad_begin[0] = window.pad_end[0] = 0;
+  ConvolutionShape inside{{1, 16, 6, 64}, {1, 16, 2, 64}, 16, window};
+  EXPECT_LT(low, 0.6 * depthwise::Tiling(inside, kernels, 1).cycles(1));
 }
 
 /// A batch is the images one by one, to the last bit.

@@ -9,6 +9,7 @@
 #include "engines/cpu/sparse_conv/dispatch.hpp"
 #include "support/kernel_contract.hpp"
 #include "support/models.hpp"
+#include "support/sum_functions.hpp"
 
 namespace spdnn {
 namespace {
@@ -33,7 +34,8 @@ Tiling tiling_for(const ModelCase& one, const Kernels& kernels, int threads) {
 }
 
 /// The result of the model's convolution. The memory before and after it must stay unchanged.
-std::vector<float> convolved(const ModelCase& one, const Tiling& tiling, const Kernels& kernels, int threads) {
+std::vector<float> convolved(const ModelCase& one, const Tiling& tiling, const Kernels& kernels, int threads,
+                             const program::Ending& ending = {}) {
   const auto& convolution = std::get<Convolution>(one.model.nodes.front().operation);
   const auto filters = allocate<float>(Filters::bytes(tiling, convolution.weights->entries()) / sizeof(float));
   auto* const packed = reinterpret_cast<std::byte*>(filters.get());
@@ -45,7 +47,7 @@ std::vector<float> convolved(const ModelCase& one, const Tiling& tiling, const K
   const auto size = static_cast<std::size_t>(out.images * out.channels * out.pixels());
   std::vector<float> results(size + 2 * kAround, -7.F);
   sparse_conv::convolve(tiling, kernels, Filters(tiling, packed), threads, one.inputs.front().values.data(),
-                        scratch.get(), results.data() + kAround, {});
+                        scratch.get(), results.data() + kAround, ending);
   EXPECT_EQ(std::count(results.begin(), results.begin() + kAround, -7.F), kAround) << one.name;
   EXPECT_EQ(std::count(results.end() - kAround, results.end(), -7.F), kAround) << one.name;
   return {results.begin() + kAround, results.end() - kAround};
@@ -206,25 +208,63 @@ TEST(SparseConv, ImagesDoNotDependOnTheirBatch) {
   }
 }
 
+/// The functions and the addition that a kernel does with its sums give the bits of separate nodes.
+TEST(SparseConv, EndsItsSumsLikeSeparateNodes) {
+  testing::Rng rng(76);
+  const auto case_of = [&](const Shape& shape, const Window& window) {
+    const auto channels = static_cast<Index>(shape[1]);
+    return testing::convolution_case(shape_text(shape), testing::random_convolution(rng, channels, 7, window, 0.3),
+                                     shape, testing::random_tensor(rng, shape, 0.8));
+  };
+  Window strided = testing::same_window(5, 5);
+  strided.stride = {2, 2};
+  for (const ModelCase& one : {case_of({2, 20, 7, 7}, {}), case_of({1, 20, 16, 32}, {}),
+                               case_of({2, 5, 9, 9}, testing::same_window(3, 3)), case_of({1, 5, 11, 45}, strided)})
+    for (const Kernels* const kernels : sparse_conv::available_kernels())
+      for (const Tiling& tiling : different_tilings(one, *kernels)) {
+        const std::vector<float> sums = convolved(one, tiling, *kernels, 1);
+        std::vector<float> added;  // exactly as long as the results, so that sanitizers see what is read behind them
+        for (std::size_t i = 0; i < sums.size(); ++i) added.push_back(static_cast<float>(rng.real(-1, 1)));
+        for (const bool adds : {false, true})
+          for (const testing::NamedFunction& before : testing::sum_functions())
+            for (const testing::NamedFunction& after : testing::sum_functions()) {
+              std::vector<float> expected = sums;
+              for (std::size_t i = 0; i < sums.size(); ++i)
+                expected[i] = adds ? after(before(sums[i]) + added[i]) : before(sums[i]);
+              EXPECT_EQ(expected, convolved(one, tiling, *kernels, 2,
+                                            {before.function, adds ? added.data() : nullptr, after.function}))
+                  << one.name << " " << kernels->instruction_set << ", tiles of " << tiling.rows << " x "
+                  << tiling.columns << ", " << before.name << (adds ? ", an addition, " : " alone, not ") << after.name;
+            }
+      }
+}
+
 /// A convolution, followed by a relu and other functions that are fused with it as well.
-ModelCase several_functions() {
+std::vector<ModelCase> functions_around_an_addition() {
   testing::Rng rng(75);
-  testing::ModelBuilder builder;
-  const ValueId x = builder.input({kBatchExtent, 6, 9, 9});
-  const ValueId y = builder.add(testing::random_convolution(rng, 6, 6, testing::same_window(3, 3), 0.3), {x});
-  const ValueId positive = builder.add(Activation{}, {y});
-  const ValueId half = builder.constant(testing::make_tensor({}, {-0.5F}));
-  const ValueId line = builder.add(Elementwise{Elementwise::Kind::multiply}, {positive, half});
-  const ValueId sum = builder.add(Elementwise{}, {line, x});
-  const ValueId clipped = builder.add(testing::make_clip(-1, 0.5F), {sum});
-  return {"several functions", builder.finish({clipped}), {testing::random_tensor(rng, {2, 6, 9, 9})}};
+  std::vector<ModelCase> cases;
+  for (const bool multiplied : {false, true}) {
+    testing::ModelBuilder builder;
+    const ValueId x = builder.input({kBatchExtent, 6, 9, 9});
+    ValueId y = builder.add(testing::random_convolution(rng, 6, 6, testing::same_window(3, 3), 0.3), {x});
+    y = builder.add(Activation{}, {y});
+    const ValueId half = builder.constant(testing::make_tensor({}, {-0.5F}));
+    if (multiplied) y = builder.add(Elementwise{Elementwise::Kind::multiply}, {y, half});
+    y = builder.add(Elementwise{}, {y, x});
+    y = builder.add(testing::make_clip(-1, 0.5F), {y});
+    y = builder.add(testing::make_activation(Activation::Kind::hard_swish), {y});
+    cases.push_back({multiplied ? "with a product" : "without a product",
+                     builder.finish({y}),
+                     {testing::random_tensor(rng, {2, 6, 9, 9})}});
+  }
+  return cases;
 }
 
 /// In whole models, with the functions that are fused.
 TEST(SparseConv, KeepsTheContractOfKernels) {
   const program::Kernel& kernel = *testing::kernels_of("sparse_conv").front();
   EXPECT_EQ(testing::contract_fault(kernel, testing::convolution_battery()), "");
-  std::vector<ModelCase> cases{several_functions()};
+  std::vector<ModelCase> cases = functions_around_an_addition();
   for (const double density : {0.01, 0.1, 0.5})
     for (const Extent batch : {1, 7}) cases.push_back(testing::small_network(74, density, batch));
   for (std::uint32_t seed = 0; seed < 40; ++seed) cases.push_back(testing::RandomModel(seed).make(5 + seed, 2));
