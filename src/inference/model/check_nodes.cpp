@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <functional>
 #include <memory>
+#include <set>
 #include <vector>
 
 #include "core/threads/cancellation.hpp"
@@ -11,52 +13,72 @@
 #include "inference/model/run.hpp"
 #include "inference/model/verify.hpp"
 #include "model/graph/node_text.hpp"
+#include "model/graph/quantised.hpp"
+#include "model/graph/uses.hpp"
 #include "model/oracle/evaluate.hpp"
 
 namespace spdnn {
 
 namespace {
 
-/// The same model, of which every node's output is one of the model's.
-std::shared_ptr<const Model> opened(const Model& model) {
+/// The same model, whose outputs are those of the nodes kept.
+std::shared_ptr<const Model> opened(const Model& model, const std::vector<std::size_t>& kept) {
   auto open = std::make_shared<Model>(model);
   open->outputs.clear();
-  for (const Node& node : open->nodes) open->outputs.push_back(node.output);
+  for (const std::size_t n : kept) open->outputs.push_back(open->nodes[n].output);
   return open;
 }
 
-/// By output, the number of the node that makes it; that of all nodes if none does.
-std::vector<std::size_t> nodes_of_outputs(const Model& model) {
-  std::vector<std::size_t> numbers;
-  for (const ValueId output : model.outputs)
-    numbers.push_back(
-        std::find_if(model.nodes.begin(), model.nodes.end(), [&](const Node& node) { return node.output == output; }) -
-        model.nodes.begin());
-  return numbers;
+/// All nodes but those within a value that is quantised: int8 kernels read only what one step has quantised.
+std::vector<std::size_t> all_nodes(const Model& model) {
+  std::vector<bool> within(model.nodes.size());
+  for (const QuantisedValue& value : quantised_values(model))
+    for (const std::size_t n : value.nodes) within[n] = n != value.last();
+  std::vector<std::size_t> nodes;
+  for (std::size_t n = 0; n < within.size(); ++n)
+    if (!within[n]) nodes.push_back(n);
+  return nodes;
 }
 
-/// Compares the outputs of all nodes, once they are computed.
-void compare_nodes(const Model& model, const Tensor& images, const std::vector<Tensor>& outputs,
-                   Cancellation& cancellation, NodeCheck& check) {
-  std::vector<const Tensor*> values(model.values.size());
-  for (std::size_t id = 0; id < values.size(); ++id)
-    if (model.values[id].constant) values[id] = &*model.values[id].constant;
-  values[model.inputs.front()] = &images;
-  for (std::size_t n = 0; n < model.nodes.size(); ++n) {
-    cancellation.check();
-    const Node& node = model.nodes[n];
-    std::vector<Bounded> exact;
-    exact.reserve(node.inputs.size());
-    for (const ValueId id : node.inputs) exact.push_back(exactly(*values[id]));
-    std::vector<const Bounded*> inputs(exact.size());
-    std::transform(exact.begin(), exact.end(), inputs.begin(), [](const Bounded& one) { return &one; });
-    const double ratio = largest_ratio(evaluate(node.operation, inputs), outputs[n].values.span());
+/// Those that end a quantised value or make an output, so that all is fused between them as in any run.
+std::vector<std::size_t> ends_of_quantised(const Model& model) {
+  std::set<std::size_t> nodes;
+  for (const QuantisedValue& value : quantised_values(model)) nodes.insert(value.last());
+  if (nodes.empty()) return {};
+  const ValueUses uses = uses_of(model);
+  for (const ValueId output : model.outputs)
+    if (uses.maker[output]) nodes.insert(*uses.maker[output]);
+  return {nodes.begin(), nodes.end()};
+}
+
+/// Compares the outputs of the nodes kept, each computed of those before it.
+void compare_nodes(const Model& model, const Tensor& images, const std::vector<std::size_t>& kept,
+                   const std::vector<Tensor>& outputs, const std::function<bool()>& cancelled, NodeCheck& check) {
+  auto next = kept.begin();
+  evaluate_nodes(model, {images}, cancelled, [&](std::size_t n, const auto& /*read*/, Bounded& value) {
+    if (next == kept.end() || *next != n) return;
+    const Tensor& found = outputs[next++ - kept.begin()];
+    const double ratio = largest_ratio(value, found.values.span());
     if (check.worst.empty() || ratio > check.largest_ratio) {
       check.largest_ratio = ratio;
       check.worst = node_text(model, n);
     }
-    values[node.output] = &outputs[n];
+    value = exactly(found);
+  });
+}
+
+/// The largest deviation of an output kept from that of the run.
+double off_the_run(const Model& open, const std::vector<Tensor>& outputs, const Model& model,
+                   const std::vector<ModelOutput>& given, Index first, Index count) {
+  double largest = 0;
+  for (std::size_t o = 0; o < given.size(); ++o) {
+    const auto found = std::find(open.outputs.begin(), open.outputs.end(), model.outputs[o]);
+    if (found == open.outputs.end()) continue;
+    const Tensor of_the_run = images_from(given[o].values, first, count);
+    const Tensor& again = outputs[found - open.outputs.begin()];
+    largest = std::max(largest, largest_difference(again.values.span(), of_the_run.values.span()));
   }
+  return largest;
 }
 
 }  // namespace
@@ -64,35 +86,35 @@ void compare_nodes(const Model& model, const Tensor& images, const std::vector<T
 NodeCheck check_nodes(const ModelVariant& variant, const Model& model, const Tensor& images, Index count,
                       const std::vector<ModelOutput>& given, ModelEngineOptions options,
                       const ProgressCallback& progress) {
-  constexpr Index kKeptAtOnce = 4;  ///< of these images all values are held in fp32, and of one node in fp64
+  constexpr Index kKeptAtOnce = 4;  ///< of these images all values are held in fp32, and some in fp64
   const Index step = fixed_batch(model).value_or(std::min(kKeptAtOnce, count));
   options.kernels_for = options.images_for_kernels();  // those of the run
   options.batch = step;
   options.profile = false;
-  const std::shared_ptr<const Model> open = opened(model);
-  const auto engine = make_engine(variant, open, options);
-  const std::vector<std::size_t> made_by = nodes_of_outputs(model);
+  const std::vector<std::size_t> all = all_nodes(model);
+  const std::vector<std::size_t> ends = ends_of_quantised(model);
   NodeCheck check;
-  check.nodes = model.nodes.size();
+  check.nodes = all.size();
+  check.images = fixed_batch(model) ? (count + step - 1) / step * step : count;
   Cancellation cancellation(options.cancelled);
-  Progress task(progress, "verify nodes", count);
-  for (Index first = 0; first < count; first += step) {
-    cancellation.check();
-    const Index some = fixed_batch(model) ? step : std::min(step, count - first);
-    const Tensor batch = images_from(images, first, some);
-    engine->load(batch);
-    const auto nodes = static_cast<Index>(model.nodes.size());
-    for (Index node = 0; node < nodes;) node = engine->advance(node, nodes);
-    const std::vector<Tensor> outputs = engine->outputs();
-    compare_nodes(model, batch, outputs, cancellation, check);
-    check.images += some;
-    for (std::size_t o = 0; o < given.size(); ++o) {
-      if (made_by[o] == outputs.size()) continue;
-      const Tensor of_the_run = images_from(given[o].values, first, some);
-      check.largest_difference = std::max(
-          check.largest_difference, largest_difference(outputs[made_by[o]].values.span(), of_the_run.values.span()));
+  for (const auto* kept : {&all, &ends}) {
+    if (kept->empty()) continue;
+    const std::shared_ptr<const Model> open = opened(model, *kept);
+    const auto engine = make_engine(variant, open, options);
+    Progress task(progress, kept == &all ? "verify nodes" : "verify quantised values", count);
+    for (Index first = 0; first < count; first += step) {
+      cancellation.check();
+      const Index some = fixed_batch(model) ? step : std::min(step, count - first);
+      const Tensor batch = images_from(images, first, some);
+      engine->load(batch);
+      const auto nodes = static_cast<Index>(model.nodes.size());
+      for (Index node = 0; node < nodes;) node = engine->advance(node, nodes);
+      const std::vector<Tensor> outputs = engine->outputs();
+      compare_nodes(model, batch, *kept, outputs, options.cancelled, check);
+      check.largest_difference =
+          std::max(check.largest_difference, off_the_run(*open, outputs, model, given, first, some));
+      task.update(std::min(first + step, count));
     }
-    task.update(std::min(first + step, count));
   }
   return check;
 }

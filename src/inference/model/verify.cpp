@@ -61,14 +61,13 @@ struct ReferenceRun {
   }
 };
 
-/// By output, the factor by which its tolerance is widened: see OutputCheck::kRoundings.
-std::vector<double> widened_by(const ReferenceRun& run, const std::vector<OutputComparer>& outputs) {
-  // A value near the middle of two whole numbers becomes either, and what is computed of it moves by a step.
-  if (!quantised_values(run.model).empty()) return std::vector<double>(outputs.size(), OutputCheck::kMostWidened);
+/// By output, by how many tolerances `other` of these images is off the reference.
+std::vector<double> moved_by(const ReferenceRun& run, const std::vector<OutputComparer>& outputs,
+                             const std::function<std::vector<Bounded>(const Tensor&)>& other) {
   Comparer moved("", 0, outputs);
   run.for_batches([&](Index first, Index some, const Tensor& batch) {
     const std::vector<Bounded> exact = evaluate(run.model, {batch}, run.cancelled);
-    const std::vector<Bounded> rounded = evaluate_rounded(run.model, {batch}, run.cancelled);
+    const std::vector<Bounded> others = other(batch);
     for (Index i = 0; i < some && first + i < run.count; ++i) {
       std::vector<std::vector<float>> found;
       std::vector<Compared> compared;
@@ -77,16 +76,36 @@ std::vector<double> widened_by(const ReferenceRun& run, const std::vector<Output
         const auto part = [&](const std::vector<double>& numbers) {
           return std::span(numbers).subspan(i * each, each);
         };
-        const auto numbers = part(rounded[o].values);
+        const auto numbers = part(others[o].values);
         found.emplace_back(numbers.begin(), numbers.end());
         compared.push_back({found.back(), part(exact[o].values), part(exact[o].bounds)});
       }
       moved.add(first + i, compared);
     }
   });
-  std::vector<double> factors;
-  for (const OutputCheck& output : moved.take().outputs)
-    factors.push_back(std::clamp(OutputCheck::kRoundings * output.largest_excess, 1.0, OutputCheck::kMostWidened));
+  std::vector<double> excess;
+  for (const OutputCheck& output : moved.take().outputs) excess.push_back(output.largest_excess);
+  return excess;
+}
+
+/// By output, the factor by which its tolerance is widened: see OutputCheck::kRoundings and kDecisions.
+std::vector<double> widened_by(const ReferenceRun& run, const std::vector<OutputComparer>& outputs) {
+  if (quantised_values(run.model).empty()) {
+    const auto rounded = [&](const Tensor& batch) { return evaluate_rounded(run.model, {batch}, run.cancelled); };
+    std::vector<double> factors = moved_by(run, outputs, rounded);
+    for (double& factor : factors)
+      factor = std::clamp(OutputCheck::kRoundings * factor, 1.0, OutputCheck::kMostWidened);
+    return factors;
+  }
+  std::vector<double> factors(outputs.size(), OutputCheck::kMostWidened);
+  for (const Undecided choice : {Undecided::below, Undecided::above, Undecided::other}) {
+    const auto decided = [&](const Tensor& batch) {
+      return evaluate_decided(run.model, {batch}, choice, run.cancelled);
+    };
+    const std::vector<double> moved = moved_by(run, outputs, decided);
+    for (std::size_t o = 0; o < factors.size(); ++o)
+      factors[o] = std::max(factors[o], OutputCheck::kDecisions * moved[o]);
+  }
   return factors;
 }
 

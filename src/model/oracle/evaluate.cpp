@@ -2,6 +2,8 @@
 
 #include <cmath>
 #include <limits>
+#include <utility>
+#include <variant>
 
 #include "core/threads/cancellation.hpp"
 #include "core/types/all_finite.hpp"
@@ -24,10 +26,34 @@ void require_input(const Value& value, const Tensor& tensor, Extent& images) {
                      shape_text(tensor.shape));
 }
 
-/// Calls take(n, value) with the output of each node, which it may change.
-std::vector<Bounded> run_nodes(const Model& model, const std::vector<Tensor>& inputs,
-                               const std::function<bool()>& cancelled,
-                               const std::function<void(std::size_t, Bounded&)>& take) {
+/// Makes numbers that were rounded to whole ones exact. One that the rounding of an argument within its bound may make
+/// another becomes the neighbour that `choice` says.
+void decide(const Bounded& arguments, Undecided choice, Bounded& rounded) {
+  for (std::size_t i = 0; i < rounded.values.size(); ++i) {
+    double& number = rounded.values[i];
+    const double bound = std::exchange(rounded.bounds[i], 0);
+    if (bound == 0) continue;
+    const double below = std::nearbyint(arguments.values[i] - arguments.bounds[i]) < number ? number - 1 : number;
+    const double above = std::nearbyint(arguments.values[i] + arguments.bounds[i]) > number ? number + 1 : number;
+    if (choice == Undecided::other)
+      number = below < number ? below : above;
+    else
+      number = choice == Undecided::below ? below : above;
+  }
+}
+
+}  // namespace
+
+Bounded exactly(const Tensor& tensor) {
+  Bounded result;
+  result.shape = tensor.shape;
+  result.values.assign(tensor.values.begin(), tensor.values.end());
+  result.bounds.assign(result.values.size(), 0.0);
+  return result;
+}
+
+std::vector<Bounded> evaluate_nodes(const Model& model, const std::vector<Tensor>& inputs,
+                                    const std::function<bool()>& cancelled, const TakeNode& take) {
   if (inputs.size() != model.inputs.size())
     throw UsageError("the model takes " + std::to_string(model.inputs.size()) + " inputs, not " +
                      std::to_string(inputs.size()));
@@ -55,7 +81,7 @@ std::vector<Bounded> run_nodes(const Model& model, const std::vector<Tensor>& in
     } catch (const UsageError& error) {
       throw UsageError(node_text(model, n) + ": " + error.what());
     }
-    take(n, *values[node.output]);
+    take(n, read, *values[node.output]);
     for (const ValueId id : node.inputs)
       if (--readers[id] == 0) values[id].reset();
     if (readers[node.output] == 0) values[node.output].reset();
@@ -65,27 +91,25 @@ std::vector<Bounded> run_nodes(const Model& model, const std::vector<Tensor>& in
   return outputs;
 }
 
-}  // namespace
-
-Bounded exactly(const Tensor& tensor) {
-  Bounded result;
-  result.shape = tensor.shape;
-  result.values.assign(tensor.values.begin(), tensor.values.end());
-  result.bounds.assign(result.values.size(), 0.0);
-  return result;
-}
-
 std::vector<Bounded> evaluate(const Model& model, const std::vector<Tensor>& inputs,
                               const std::function<bool()>& cancelled, std::optional<Index>* overflow) {
-  return run_nodes(model, inputs, cancelled, [&](std::size_t n, const Bounded& value) {
+  return evaluate_nodes(model, inputs, cancelled, [&](std::size_t n, const auto& /*read*/, const Bounded& value) {
     if (overflow != nullptr && !*overflow && !all_finite(value.values)) *overflow = static_cast<Index>(n);
   });
 }
 
 std::vector<Bounded> evaluate_rounded(const Model& model, const std::vector<Tensor>& inputs,
                                       const std::function<bool()>& cancelled) {
-  return run_nodes(model, inputs, cancelled, [](std::size_t, Bounded& value) {
+  return evaluate_nodes(model, inputs, cancelled, [](std::size_t, const auto& /*read*/, Bounded& value) {
     for (double& number : value.values) number = static_cast<float>(number);
+  });
+}
+
+std::vector<Bounded> evaluate_decided(const Model& model, const std::vector<Tensor>& inputs, Undecided choice,
+                                      const std::function<bool()>& cancelled) {
+  return evaluate_nodes(model, inputs, cancelled, [&](std::size_t n, const auto& read, Bounded& value) {
+    const auto* const function = std::get_if<Activation>(&model.nodes[n].operation);
+    if (function != nullptr && function->kind == Activation::Kind::round) decide(*read[0], choice, value);
   });
 }
 

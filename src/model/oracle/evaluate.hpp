@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <span>
@@ -72,6 +73,23 @@ std::vector<Bounded> evaluate(const Model& model, const std::vector<Tensor>& inp
 /// how far they are from evaluate()'s shows how sensitive the model is to rounding. Their bounds mean nothing.
 std::vector<Bounded> evaluate_rounded(const Model& model, const std::vector<Tensor>& inputs,
                                       const std::function<bool()>& cancelled = {});
+
+/// What a number between two whole ones is rounded to that an engine within its bound may round to either.
+enum class Undecided : std::uint8_t {
+  below,
+  above,
+  other,  ///< than the exact one
+};
+/// The outputs if each such number is decided so. Bounds begin anew behind it, so that no others count as such: how far
+/// the outputs move shows how far correct engines, whose roundings decide, may be apart. Its bounds mean nothing.
+std::vector<Bounded> evaluate_decided(const Model& model, const std::vector<Tensor>& inputs, Undecided choice,
+                                      const std::function<bool()>& cancelled = {});
+
+/// Is given the number of a node, its inputs and its output, which it may change: later nodes read what it leaves.
+using TakeNode = std::function<void(std::size_t, const std::vector<const Bounded*>&, Bounded&)>;
+/// evaluate(), which calls take after each node.
+std::vector<Bounded> evaluate_nodes(const Model& model, const std::vector<Tensor>& inputs,
+                                    const std::function<bool()>& cancelled, const TakeNode& take);
 
 /// The largest |found - expected| / bound; infinite where a value deviates that has a bound of zero, or is no number.
 double largest_ratio(const Bounded& expected, std::span<const float> found);

@@ -17,6 +17,7 @@
 #include "prune/quantise_values.hpp"
 #include "support/kernel_contract.hpp"
 #include "support/models.hpp"
+#include "support/quantised.hpp"
 #include "support/sampled.hpp"
 
 namespace spdnn {
@@ -27,19 +28,6 @@ using testing::kN;
 
 std::string text(const ByteForm& form) {
   return fmt::format("{} zero {} scale {}", form.is_signed ? "s8" : "u8", form.zero, form.scale);
-}
-
-/// Adds the nodes of QuantizeLinear and DequantizeLinear.
-ValueId rounded(testing::ModelBuilder& builder, ValueId x, const ByteForm& form) {
-  const auto number = [&](float value) { return builder.constant(testing::make_tensor({}, {value})); };
-  const ValueId scale = number(form.scale);
-  x = builder.add(Elementwise{Elementwise::Kind::divide}, {x, scale});
-  x = builder.add(testing::make_activation(Activation::Kind::round), {x});
-  if (form.zero != 0) x = builder.add(Elementwise{Elementwise::Kind::add}, {x, number(static_cast<float>(form.zero))});
-  x = builder.add(testing::make_clip(static_cast<float>(form.low()), static_cast<float>(form.high())), {x});
-  if (form.zero != 0)
-    x = builder.add(Elementwise{Elementwise::Kind::subtract}, {x, number(static_cast<float>(form.zero))});
-  return builder.add(Elementwise{Elementwise::Kind::multiply}, {x, scale});
 }
 
 /// All kernels of the CPU; those named favoured, wherever they offer anything.
@@ -127,7 +115,7 @@ TEST(Int8Programs, AValueIsRoundedAsItsNodesSay) {
     const Tensor numbers = numbers_of(form);
     const ValueId x = builder.input({kN, numbers.shape[1]});
     // ReLU of the rounded value reads fp32, whatever the value was made in.
-    const ValueId y = rounded(builder, x, form);
+    const ValueId y = testing::quantised(builder, x, form);
     const ValueId z = builder.add(testing::make_activation(Activation::Kind::relu), {y});
     const testing::ModelCase one{text(form), builder.finish({y, z}), {numbers}};
     const std::vector<Tensor> found = outputs_by(kernels_favouring({}), one);
@@ -210,7 +198,7 @@ class RandomModel {
     channels_ = static_cast<Index>(shape[1]);
     std::vector<ValueId> outputs;
     for (int layer = 0; layer < 4; ++layer) {
-      const ValueId y = rounded(builder_, x, form());
+      const ValueId y = testing::quantised(builder_, x, form());
       if (rng_.below(5) == 0) outputs.push_back(y);
       x = convolved(y);
       if (rng_.below(3) == 0) x = builder_.add(Elementwise{}, {x, convolved_alike(y)});
@@ -219,7 +207,7 @@ class RandomModel {
         x = builder_.add(Pool{.kind = Pool::Kind::max, .window = testing::same_window(3, 3)}, {x});
     }
     const Index features = channels_ * static_cast<Index>(size * size);
-    ValueId y = rounded(builder_, x, form());  // a view of bytes
+    ValueId y = testing::quantised(builder_, x, form());  // a view of bytes
     y = builder_.add(Reshape{{kN, Extent{features}}}, {y});
     outputs.push_back(
         builder_.add(Linear{whole_weights_of(rng_, 7, features, 400.0 / features), whole_bias(rng_, 7)}, {y}));
@@ -308,10 +296,10 @@ std::string types_made(const Model& model, const program::Kernels& kernels) {
 TEST(Int8Programs, BytesLieBetweenARoundedValueAndItsReaders) {
   testing::Rng rng(32);
   testing::ModelBuilder builder;
-  ValueId x = rounded(builder, builder.input({kN, 8, 20, 20}), {false, 0, 0.5F});
+  ValueId x = testing::quantised(builder, builder.input({kN, 8, 20, 20}), {false, 0, 0.5F});
   x = builder.add(
       Convolution{.weights = whole_weights_of(rng, 8, 72, 0.1), .bias = {}, .window = testing::same_window(3, 3)}, {x});
-  x = rounded(builder, builder.add(testing::make_activation(Activation::Kind::relu), {x}), {false, 0, 1});
+  x = testing::quantised(builder, builder.add(testing::make_activation(Activation::Kind::relu), {x}), {false, 0, 1});
   x = builder.add(
       Convolution{.weights = whole_weights_of(rng, 8, 72, 0.1), .bias = {}, .window = testing::same_window(3, 3)}, {x});
   const Model model = builder.finish({x});
@@ -326,7 +314,7 @@ TEST(Int8Programs, OverflowIsFoundBehindBytes) {
   ValueId x = builder.input({kN, 4});
   const float huge = std::ldexp(1.F, 104);
   const Linear large{testing::make_matrix(4, {{{0, huge}}, {{1, huge}}, {{2, huge}}, {{3, huge}}}), {}};
-  x = rounded(builder, x, {false, 0, std::ldexp(1.F, 18)});
+  x = testing::quantised(builder, x, {false, 0, std::ldexp(1.F, 18)});
   const Model model = builder.finish({builder.add(large, {x})});
   const auto overflow_of = [&](float number) {
     const auto engine = program::make(std::make_shared<const Model>(model), {.batch = 1, .threads = 1},
@@ -344,7 +332,7 @@ TEST(Int8Programs, OverflowIsFoundBehindBytes) {
 TEST(Int8Programs, ProductsOfScalesStayWithinNormalNumbers) {
   for (const auto& [of_input, of_weights] : {std::pair{1e-20F, 1e-20F}, {1e30F, 1e10F}, {1e-8F, 2e-30F}}) {
     testing::ModelBuilder builder;
-    const ValueId x = rounded(builder, builder.input({kN, 8}), {false, 0, of_input});
+    const ValueId x = testing::quantised(builder, builder.input({kN, 8}), {false, 0, of_input});
     const CsrMatrix weights = testing::make_matrix(8, {{{0, of_weights}, {1, 2 * of_weights}}});
     const testing::ModelCase one{fmt::format("{} x {}", of_input, of_weights),
                                  builder.finish({builder.add(Linear{weights, {40}}, {x})}),
@@ -359,7 +347,7 @@ TEST(Int8Programs, ValuesAreAddedToTheLastChannelsToo) {
   for (const Index channels : {3U, 8U, 13U, 16U, 20U}) {
     testing::Rng rng(channels);
     testing::ModelBuilder builder;
-    const ValueId x = rounded(builder, builder.input({kN, channels, 5, 5}), {false, 0, 0.0625F});
+    const ValueId x = testing::quantised(builder, builder.input({kN, channels, 5, 5}), {false, 0, 0.0625F});
     const auto convolved = [&] {
       return builder.add(Convolution{.weights = whole_weights_of(rng, channels, 9, 1),
                                      .bias = whole_bias(rng, channels),
@@ -381,7 +369,7 @@ TEST(Int8Programs, ValuesAreAddedToTheLastChannelsToo) {
 /// What oneDNN's kernel for bytes says of a convolution of two input channels with those weights.
 std::string why_not_onednn(const std::vector<float>& weights, const ByteForm& form) {
   testing::ModelBuilder builder;
-  const ValueId x = rounded(builder, builder.input({kN, static_cast<Extent>(weights.size()), 4, 4}), form);
+  const ValueId x = testing::quantised(builder, builder.input({kN, static_cast<Extent>(weights.size()), 4, 4}), form);
   testing::Rows row(1);
   for (Index i = 0; i < weights.size(); ++i) row[0].emplace_back(i, weights[i]);
   const CsrMatrix matrix = testing::make_matrix(static_cast<Index>(weights.size()), row);
