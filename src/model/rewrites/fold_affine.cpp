@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "model/graph/quantised.hpp"
 #include "model/graph/remove_unread.hpp"
 #include "model/graph/uses.hpp"
 #include "model/rewrites/channels.hpp"
@@ -91,7 +92,9 @@ struct Candidate {
   std::vector<Row> rows;
 };
 
-std::vector<Candidate> candidates_after(const Model& model, const ValueUses& uses, std::size_t maker) {
+/// `quantise`: the nodes that begin to quantise a value, of whose scale kernels for int8 have to know.
+std::vector<Candidate> candidates_after(const Model& model, const ValueUses& uses, const std::vector<bool>& quantise,
+                                        std::size_t maker) {
   const Operation& operation = model.nodes[maker].operation;
   ValueId value = model.nodes[maker].output;
   const bool sums = std::holds_alternative<Convolution>(operation) ||
@@ -102,6 +105,7 @@ std::vector<Candidate> candidates_after(const Model& model, const ValueUses& use
   std::vector<Row> rows(weights_of(operation).rows);
   for (std::size_t k = 0; k < bias_of(operation).size(); ++k) rows[k].bias = bias_of(operation)[k];
   while (const auto reader = uses.only_reader(value)) {
+    if (quantise[*reader]) break;
     const Node& node = model.nodes[*reader];
     const std::vector<Affine> channels = affine_of(model, node, value);
     if (channels.empty() && !keeps_channels(model, node)) break;
@@ -145,8 +149,10 @@ bool fold_into(Operation& operation, const std::vector<Row>& rows) {
 Index fold_affine(Model& model) {
   ValueUses uses = uses_of(model);
   std::vector<bool> gone(model.nodes.size());
+  std::vector<bool> quantise(model.nodes.size());
+  for (const QuantisedValue& value : quantised_values(model)) quantise[value.first()] = true;
   for (std::size_t n = 0; n < model.nodes.size(); ++n) {
-    std::vector<Candidate> candidates = candidates_after(model, uses, n);
+    std::vector<Candidate> candidates = candidates_after(model, uses, quantise, n);
     while (!candidates.empty() && !fold_into(model.nodes[n].operation, candidates.back().rows)) candidates.pop_back();
     for (const Candidate& candidate : candidates) {  // who made its input makes its output
       const Node& node = model.nodes[candidate.node];

@@ -11,8 +11,9 @@ namespace spdnn {
 /// hold for the rewritten one (model/oracle/evaluate.hpp). Reshapes and transposes that leave channels where they are,
 /// or join neighbouring ones, may stand in between: they stay.
 ///
-/// It is not applied where a product would not be a normal fp32 number, as its rounding would be larger. The shapes
-/// must be known. Returns the number of nodes that are gone.
+/// The division that begins to quantise a value stays, since kernels for int8 have to know the scale, and the weights
+/// before it are often int8 themselves. And it is not applied where a product would not be a normal fp32 number, as its
+/// rounding would be larger. The shapes must be known. Returns the number of nodes that are gone.
 Index fold_affine(Model& model);
 
 }  // namespace spdnn

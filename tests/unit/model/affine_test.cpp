@@ -4,6 +4,7 @@
 
 #include "model/rewrites/fold_affine.hpp"
 #include "model/rewrites/fuse_hard_swish.hpp"
+#include "support/quantised.hpp"
 #include "support/rewritten.hpp"
 
 namespace spdnn {
@@ -26,6 +27,16 @@ TEST(FoldAffine, BatchNormsAfterConvolutionsGo) {
     EXPECT_EQ(model.nodes.size(), c.model.nodes.size() - 3);
     EXPECT_EQ(model.values.size(), c.model.values.size() - 3);
   }
+}
+
+TEST(FoldAffine, TheScaleOfAQuantisedValueStays) {
+  Rng rng(4);
+  ModelBuilder builder;
+  ValueId y = builder.add(testing::random_linear(rng, 4, 3, 1), {builder.input({kN, 4})});
+  y = builder.add(testing::random_norm(rng, 3), {y});
+  y = testing::quantised(builder, y, {true, 0, 0.25F});
+  const ModelCase c{"", builder.finish({y}), {testing::random_tensor(rng, {2, 4})}};
+  EXPECT_EQ(operations(rewritten(c, fold_affine, 1)), (Names{"linear", "divide", "round", "clip", "multiply"}));
 }
 
 TEST(FoldAffine, ByHand) {
