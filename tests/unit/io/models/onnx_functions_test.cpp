@@ -372,6 +372,16 @@ TEST(OnnxIntegers, AreMadeOfRealsAndBack) {
   file.graph().mutable_node(1)->set_input(0, "x");
   expect_part(refusal(file), "node 'y' (DequantizeLinear): input 1 'x': it has no integers");
 
+  File mixed;
+  mixed.input("x", {-1, 3}).output("y").floats("scale", {}, {0.5F});
+  mixed.tensor("zero", {}, onnx::TensorProto::UINT8).add_int32_data(3);
+  mixed.tensor("other", {}, onnx::TensorProto::INT8).add_int32_data(3);
+  mixed.node("QuantizeLinear", {"x", "scale", "zero"}, "q");
+  set(mixed.node("Transpose", {"q"}, "t"), "perm", std::vector<std::int64_t>{0, 1});
+  mixed.node("DequantizeLinear", {"t", "scale", "other"}, "y");
+  expect_part(refusal(mixed),
+              "node 'y' (DequantizeLinear): input 3 'other': its type is int8, but that of input 1 is uint8");
+
   File divided;
   divided.input("x", {-1, 3}).output("q").floats("scale", {3}, {1, 0, 1});
   divided.node("QuantizeLinear", {"x", "scale"}, "q");
@@ -385,12 +395,27 @@ TEST(OnnxIntegers, AreMadeOfRealsAndBack) {
   weights.node("Conv", {"x", "d"}, "y");
   expect_near(outcome(weights, {1, 1, 1, 1}, {10}), {15, -80});
   EXPECT_EQ(weights.read().nodes.size(), 1U);
+  weights.graph().mutable_node(0)->add_input("zero");
+  onnx::TensorProto& zeros = weights.tensor("zero", {2}, onnx::TensorProto::UINT8);
+  for (const int zero : {1, 1}) zeros.add_int32_data(zero);
+  expect_part(refusal(weights),
+              "node 'd' (DequantizeLinear): input 3 'zero': its type is uint8, but that of input 1 is int8");
+
+  File many;
+  many.input("x", {-1, 1, 2}).output("y").floats("scale", {3}, {1, 2, 3});
+  many.node("QuantizeLinear", {"x", "scale"}, "q");
+  many.node("DequantizeLinear", {"q", "scale"}, "y");
+  expect_part(
+      refusal(many),
+      "node 'q' (QuantizeLinear): input 2 'scale': expected one number, or one for each of the 1 places of axis "
+      "1 of input 1; its shape is 3");
 
   File row;  // has no second axis along which scales could differ
   row.input("x", {3}).output("y").floats("scale", {3}, {1, 2, 3});
   row.graph().mutable_input(0)->mutable_type()->mutable_tensor_type()->set_elem_type(onnx::TensorProto::UINT8);
   row.node("DequantizeLinear", {"x", "scale"}, "y");
-  expect_part(refusal(row), "input 2 'scale': its shape is 3; expected one number, or one along an axis");
+  expect_part(refusal(row),
+              "input 2 'scale': expected one number, as input 1, of shape 3, has no axis of channels; its shape is 3");
 }
 
 }  // namespace

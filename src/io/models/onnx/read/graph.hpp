@@ -2,7 +2,7 @@
 
 #include <array>
 #include <map>
-#include <set>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -47,9 +47,10 @@ class Graph {
   const Constant* constant_or_null(const std::string& name);
   const Shape& shape(ValueId value) const { return model_.values[value].shape; }
 
-  /// Values whose elements are integers in the file: fp32 numbers here, exact up to 2^24.
-  void mark_whole(ValueId value) { whole_.insert(value); }
+  /// Values whose elements are integers in the file, of that type if it is known: fp32 numbers here, exact up to 2^24.
+  void mark_whole(ValueId value, std::optional<NumberType> type = {}) { whole_[value] = type; }
   bool is_whole(ValueId value) const { return whole_.contains(value); }
+  std::optional<NumberType> type_of_whole(ValueId value) const { return whole_.at(value); }
 
   /// Adds an input of the model.
   ValueId add_input(const std::string& name, Shape shape);
@@ -70,7 +71,7 @@ class Graph {
   Budget& budget_;
   Model model_;
   std::map<std::string, Symbol> symbols_;
-  std::set<ValueId> whole_;
+  std::map<ValueId, std::optional<NumberType>> whole_;
   /// Keyed by address and shape. The values keep the storage alive, so that no address is reused.
   std::map<std::pair<const float*, Shape>, ValueId> constants_;
   std::map<std::tuple<const float*, Offset, Offset, bool>, Weights> matrices_;

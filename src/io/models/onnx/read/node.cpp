@@ -235,7 +235,7 @@ void NodeReader::set_output(Symbol symbol, std::size_t i) {
 }
 
 void NodeReader::set_moved(ValueId value) {
-  if (is_whole(0)) graph_.mark_whole(value);
+  if (is_whole(0)) graph_.mark_whole(value, graph_.type_of_whole(any_value(0)));
   set_output(value);
 }
 

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
+#include <utility>
 
 #include "io/models/onnx/read/combined.hpp"
 #include "io/models/onnx/read/operators.hpp"
@@ -16,15 +18,20 @@ namespace {
 using Both = Elementwise::Kind;
 using onnx::TensorProto;
 
-/// Input 1 or 2, one number for all or one for each place along an axis, shaped to be combined with input 0.
-ValueId per_axis(NodeReader& node, std::size_t input, std::size_t rank, std::size_t axis) {
+/// Input 1 or 2, one number for all of a shape or one for each place along an axis, shaped to be combined with input 0.
+ValueId per_axis(NodeReader& node, std::size_t input, const Shape& of, std::size_t axis) {
   const ValueId numbers = as_floats(node, input);
   const Shape shape = node.graph().shape(numbers);
   if (elements(shape) == 1) return reshaped(node, numbers, {});
-  if (shape.size() != 1 || axis >= rank)
-    node.fail_input(input,
-                    fmt::format("its shape is {}; expected one number, or one along an axis", shape_text(shape)));
-  Shape wide(rank - axis, 1);
+  if (axis >= of.size())
+    node.fail_input(input, fmt::format("expected one number, as input 1, of shape {}, has no axis of channels; its "
+                                       "shape is {}",
+                                       shape_text(of), shape_text(shape)));
+  if (shape != Shape{of[axis]})
+    node.fail_input(input, fmt::format("expected one number, or one for each of the {} places of axis {} of input 1; "
+                                       "its shape is {}",
+                                       shape_text({of[axis]}), axis, shape_text(shape)));
+  Shape wide(of.size() - axis, 1);
   wide[0] = shape[0];
   return reshaped(node, numbers, wide);
 }
@@ -36,21 +43,41 @@ std::size_t read_axis(NodeReader& node, std::size_t rank) {
   return rank == 0 || (axis == 1 && rank == 1) ? rank : node.axis("attribute axis", axis, rank);
 }
 
-/// The least and the largest number of the type of the zero point.
-std::pair<float, float> limits(NodeReader& node) {
-  const NumberType type = node.has_input(2) ? node.constant(2).type : NumberType::u8;
+/// The least and the largest number of a type that values are quantised to.
+std::optional<std::pair<float, float>> limits(NumberType type) {
   switch (type) {
     case NumberType::i8:
-      return {-128, 127};
+      return std::pair{-128.F, 127.F};
     case NumberType::u8:
-      return {0, 255};
+      return std::pair{0.F, 255.F};
     case NumberType::i16:
-      return {-32768, 32767};
+      return std::pair{-32768.F, 32767.F};
     case NumberType::u16:
-      return {0, 65535};
+      return std::pair{0.F, 65535.F};
     default:
-      node.fail_input(2, fmt::format("{} is not supported: expected INT8, UINT8, INT16 or UINT16", name_of(type)));
+      return std::nullopt;
   }
+}
+
+/// Of the integers that QuantizeLinear makes, which is that of the zero point.
+NumberType quantised_type(NodeReader& node) {
+  const NumberType type = node.has_input(2) ? node.constant(2).type : NumberType::u8;
+  if (!limits(type))
+    node.fail_input(2, fmt::format("{} is not supported: expected INT8, UINT8, INT16 or UINT16", name_of(type)));
+  return type;
+}
+
+/// Of the integers of input 0, if the file says it.
+std::optional<NumberType> type_of_integers(NodeReader& node) {
+  return node.is_constant(0) ? node.constant(0).type : node.graph().type_of_whole(node.any_value(0));
+}
+
+/// The zero point of DequantizeLinear has the type of the integers.
+void require_type_of_zero_point(NodeReader& node) {
+  const auto type = type_of_integers(node);
+  const NumberType zero = node.constant(2).type;
+  if (type && limits(*type) && limits(zero) && *type != zero)
+    node.fail_input(2, fmt::format("its type is {}, but that of input 1 is {}", name_of(zero), name_of(*type)));
 }
 
 bool is_floating(std::int64_t type) { return type == TensorProto::FLOAT || type == TensorProto::DOUBLE; }
@@ -113,27 +140,31 @@ void read_cast(NodeReader& node) {
 
 void read_quantize_linear(NodeReader& node) {
   if (node.opset() >= 19) node.ignore("saturate");
-  const std::size_t rank = node.shape(0).size();
-  const std::size_t axis = read_axis(node, rank);
-  const auto [low, high] = limits(node);
+  const Shape shape = node.shape(0);
+  const std::size_t axis = read_axis(node, shape.size());
+  const NumberType type = quantised_type(node);
+  const auto [low, high] = *limits(type);
   if (const Constant& scales = node.constant(1); !scales.integers())
     if (std::ranges::find(scales.floats(), 0.F) != scales.floats().end()) node.fail_input(1, "a scale is 0");
-  ValueId y = combined(node, Both::divide, node.value(0), per_axis(node, 1, rank, axis));
+  ValueId y = combined(node, Both::divide, node.value(0), per_axis(node, 1, shape, axis));
   y = node.add(Activation{.kind = Activation::Kind::round}, {y});
-  if (node.has_input(2)) y = combined(node, Both::add, y, per_axis(node, 2, rank, axis));
+  if (node.has_input(2)) y = combined(node, Both::add, y, per_axis(node, 2, shape, axis));
   y = node.add(Activation{.kind = Activation::Kind::clip, .low = low, .high = high}, {y});
-  node.graph().mark_whole(y);
+  node.graph().mark_whole(y, type);
   node.set_output(y);
 }
 
 void read_dequantize_linear(NodeReader& node) {
   const bool constant = node.is_constant(0);
   if (!constant && !node.is_whole(0)) node.fail_input(0, "it has no integers");
-  const std::size_t rank = constant ? node.constant(0).shape.size() : node.shape(0).size();
-  const std::size_t axis = read_axis(node, rank);
+  const Shape shape = constant ? node.constant(0).shape : node.shape(0);
+  const std::size_t axis = read_axis(node, shape.size());
   ValueId y = constant ? as_floats(node, 0) : node.any_value(0);
-  if (node.has_input(2)) y = combined(node, Both::subtract, y, per_axis(node, 2, rank, axis));
-  node.set_output(combined(node, Both::multiply, y, per_axis(node, 1, rank, axis)));
+  if (node.has_input(2)) {
+    require_type_of_zero_point(node);
+    y = combined(node, Both::subtract, y, per_axis(node, 2, shape, axis));
+  }
+  node.set_output(combined(node, Both::multiply, y, per_axis(node, 1, shape, axis)));
 }
 
 }  // namespace spdnn::onnx_reader
