@@ -470,5 +470,15 @@ TEST(PackedModels, FilesOfVersionFourStayReadable) {
                                              "csr f32 palette of 12", "csr f32 palette of 12"}));
 }
 
+TEST(PackedModels, FilesOfVersionsFiveAndSixStayReadable) {
+  ASSERT_EQ(PackedFile(seeds_folder / "huffman.spdnn").header().version, 5U);
+  EXPECT_EQ(ModelText::of(read_packed_model(seeds_folder / "huffman.spdnn"), false),
+            ModelText::of(read_packed_model(seeds_folder / "codes.spdnn"), false));
+  ASSERT_EQ(PackedFile(seeds_folder / "code.spdnn").header().version, 6U);
+  const Model model = read_packed_model(seeds_folder / "code.spdnn");
+  EXPECT_EQ(model.code.size(), 2U);
+  EXPECT_EQ(ModelText::of(model, false), ModelText::of(read_packed_model(seeds_folder / "typed5.spdnn"), false));
+}
+
 }  // namespace
 }  // namespace spdnn
