@@ -147,13 +147,13 @@ void store_groups(Model& model) {
                                counted(form.crowded, "node stays", "nodes stay"), form.most_crowded)});
 }
 
-/// Rounds what convolutions and linear nodes read to 8 bits.
+/// Quantises what convolutions and linear nodes read to 8 bits.
 void round_values(Model& model, const Tensor& images) {
   EngineSettings settings;
   settings.device = Device::cpu;
   const auto ranges = calibrated_ranges(model, images, settings);
   const std::size_t rounded = quantise_values(model, ranges);
-  print_message({fmt::format("note: {} rounded to 8 bits, with ranges of {}",
+  print_message({fmt::format("note: {} quantised to 8 bits, with ranges of {}",
                              rounded == 1 ? "1 value is" : counted(rounded, "value", "values") + " are",
                              counted(static_cast<std::size_t>(images.shape[0]), "image", "images"))});
 }

@@ -56,7 +56,7 @@ std::vector<float> row_scales(const CsrMatrix& weights, float divisor) {
   return scales;
 }
 
-/// The whole numbers as a matrix, which scales then multiply.
+/// The integers as a matrix, which scales then multiply.
 TypedMatrix as_whole_numbers(const CsrMatrix& weights) {
   std::vector<float> values(weights.entries());
   std::vector<float> scales = row_scales(weights, kLargestWhole);

@@ -138,7 +138,7 @@ zeros() { "$SPDNN" inspect "$1" --json - 2>/dev/null | jq -c '[.nodes[] | select
 @test "convert --to int8 writes ONNX with integers, and with images rounds values, too" {
   "$SPDNN" convert dense.onnx weights.onnx --to int8
   "$SPDNN" convert dense.onnx both.onnx --to int8 --inputs images.npy 2>note
-  grep -q '^spdnn: note: 4 values are rounded to 8 bits, with ranges of [0-9]* images$' note
+  grep -q '^spdnn: note: 4 values are quantised to 8 bits, with ranges of [0-9]* images$' note
   for file in weights both; do
     [ $((3 * $(stat -c %s $file.onnx))) -lt "$(stat -c %s dense.onnx)" ]
     "$SPDNN" infer --model $file.onnx --inputs images.npy --verify all --predictions $file.npy >$file.txt

@@ -92,7 +92,7 @@ struct Weighted {
   /// The layouts of its forms of images, or of rows; empty if they have none.
   std::function<std::optional<Layout>(const Shape&, const Desc&)> layout_of;
   std::function<std::vector<float>()> dense_weights;
-  std::vector<float> scales{};  ///< of sums of whole numbers, by row
+  std::vector<float> scales{};  ///< of sums in int8, by row
   bool fuses_additions = true;
 };
 
@@ -189,7 +189,7 @@ struct Operands {
   dnnl::memory::data_type weights;
   dnnl::memory::data_type result;
   std::function<std::vector<float>()> dense_weights;
-  std::vector<float> scales{};  ///< of sums of whole numbers, by row
+  std::vector<float> scales{};  ///< of sums in int8, by row
   double speed = 1;             ///< in multiply-adds, times that of fp32
 };
 
@@ -234,7 +234,7 @@ bool pairs_fit(const CsrMatrix& weights, const WholeWeights& whole) {
   return true;
 }
 
-/// The operands as bytes; the reason why not; or neither, if the input was not rounded to bytes.
+/// The operands in int8; the reason why not; or neither, if the input is not quantised.
 std::variant<std::monostate, std::string, Operands> in_bytes(const Request& request, const CsrMatrix& weights,
                                                              const std::vector<float>& bias) {
   const std::optional<ByteForm>& input = request.inputs[0].bytes;
@@ -243,7 +243,7 @@ std::variant<std::monostate, std::string, Operands> in_bytes(const Request& requ
   if (input->zero != 0) return "the zero point of its input is not 0";
   if (std::string why_not = why_not_exact(weights); !why_not.empty()) return why_not;
   std::optional<WholeWeights> whole = whole_weights(weights);
-  if (!whole || !whole->in_bytes) return "its weights are not whole numbers of 8 bits times a scale for each row";
+  if (!whole || !whole->in_bytes) return "its weights are not int8 numbers times a scale for each row";
   const ByteProducts products = byte_products();
   if (!products.exact && !pairs_fit(weights, *whole))
     return "oneDNN's sums would saturate at 16 bits, as the processor lacks VNNI";
@@ -277,7 +277,7 @@ std::vector<Offer> convolution_of(const Request& request, const Convolution& con
   const auto implementation_for = [&](const dnnl::primitive_attr& attributes) {
     return implementation_of<dnnl::convolution_forward>({desc, attributes, cpu()});
   };
-  // In depthwise convolutions of bytes, oneDNN 2.6 adds wrong values to channels that do not fill a register.
+  // In depthwise convolutions in int8, oneDNN 2.6 adds wrong values to channels that do not fill a register.
   constexpr Extent kRegister = 16;
   const bool fills_registers = !depthwise || operands.scales.empty() || groups % kRegister == 0;
   return offers_of(
@@ -303,7 +303,7 @@ std::vector<Offer> linear_of(const Request& request, const Linear& linear, Opera
                     implementation_for, as_rows, std::move(operands.dense_weights), std::move(operands.scales)});
 }
 
-/// offers_for(operands) of a node whose input was rounded to bytes.
+/// offers_for(operands) of a node whose input is quantised.
 template <class Operation, class OffersFor>
 std::vector<Offer> offers_in_bytes(const Request& request, const Operation& operation, const OffersFor& offers_for) {
   auto found = in_bytes(request, operation.weights, operation.bias);

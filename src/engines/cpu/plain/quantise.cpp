@@ -1,4 +1,4 @@
-// Values that are rounded to 8 bits: QuantizeLinear, and DequantizeLinear where the numbers go on in fp32.
+// Values that are quantised to 8 bits: QuantizeLinear, and DequantizeLinear where the numbers go on in fp32.
 
 #include "engines/cpu/plain/quantise.hpp"
 
@@ -8,7 +8,7 @@ namespace spdnn::plain {
 
 namespace {
 
-/// To bytes, or to the fp32 numbers that these stand for.
+/// To int8 or uint8, or to the fp32 numbers that these stand for.
 template <class Number>
 void quantise_all(const ByteForm& given, const float* from, Number* to, Extent count) {
 #pragma omp parallel for simd schedule(static) firstprivate(given)
@@ -23,7 +23,7 @@ void quantise_all(const ByteForm& given, const float* from, Number* to, Extent c
 
 }  // namespace
 
-/// A quotient with the nodes that round it. The result is made in bytes or in fp32, by the layout.
+/// A quotient with the nodes that quantise it. The result is made in 8 bits or in fp32, by the layout.
 std::vector<Offer> quantise(const Request& request, const Elementwise& both) {
   if (both.kind != Elementwise::Kind::divide || request.step.fused.empty() || !request.bytes) return {};
   const ByteForm form = *request.bytes;

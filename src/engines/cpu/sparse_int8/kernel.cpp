@@ -1,4 +1,4 @@
-// The kernels of sparse_int8: convolutions and linear nodes in whole numbers, without the zeros of their weights.
+// The kernels of sparse_int8: convolutions and linear nodes in int8, without the zeros of their weights.
 
 #include <fmt/format.h>
 
@@ -38,13 +38,13 @@ struct Prepared {
   Tiling tiling;
 };
 
-/// `shape`: of the convolution in channels as they are. Or the reason why it is not computed in whole numbers.
+/// `shape`: of the convolution in channels as they are. Or the reason why it is not computed in int8.
 std::variant<std::shared_ptr<const Prepared>, std::string> prepared(const Request& request, const CsrMatrix& weights,
                                                                     const ByteForm& input, ConvolutionShape shape) {
   if (!sparse_conv::is_sparse(weights)) return "most weights are not zero";
   if (std::string why_not = why_not_exact(weights); !why_not.empty()) return why_not;
   std::optional<WholeWeights> whole = whole_weights(weights);
-  if (!whole) return "the weights of a row are no whole numbers of 8 bits times a scale";
+  if (!whole) return "the weights of a row are not int8 numbers times a scale";
   if (!scale_sums(whole->scales, input.scale)) return "the product of two scales is no normal number of fp32";
   auto made = std::make_shared<Prepared>();
   made->input = input;
@@ -65,7 +65,7 @@ Offer offer_of(const Request& request, const std::shared_ptr<const Prepared>& st
                std::size_t more_scratch) {
   const Tiling& tiling = step->tiling;
   Offer offer;
-  offer.detail = fmt::format("{}, {} channels of whole numbers together, tiles of {} x {} pixels, {} at a time",
+  offer.detail = fmt::format("{}, {} channels together, tiles of {} x {} pixels, {} at a time",
                              step->kernels->loops.instruction_set, step->kernels->together, tiling.rows, tiling.columns,
                              counted(static_cast<std::uint64_t>(tiling.channels), "group", "groups"));
   offer.fused = true;
@@ -86,7 +86,7 @@ Offer offer_of(const Request& request, const std::shared_ptr<const Prepared>& st
   return offer;
 }
 
-/// The bytes of the step's input; empty if it was not rounded to such.
+/// The 8-bit form of the step's input; empty if it is not quantised.
 std::optional<ByteForm> bytes_of_input(const Request& request) {
   return request.type == program::ElementType::fp32 ? request.inputs[0].bytes : std::nullopt;
 }

@@ -1,4 +1,4 @@
-// Programs of models whose values are rounded to 8 bits: bytes between nodes, and the kernels that take them.
+// Programs of models with quantised values: int8 between nodes, and the kernels that take them.
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -92,7 +92,7 @@ const std::vector<ByteForm>& forms() {
   return all;
 }
 
-/// Numbers around each limit, halves between whole numbers, and far away ones, of every form.
+/// Numbers around each limit, halves between integers, and far away ones, of every form.
 Tensor numbers_of(const ByteForm& form) {
   std::vector<float> numbers;
   for (int q = -300; q <= 300; ++q)
@@ -393,7 +393,7 @@ TEST(Int8Programs, OneDnnTakesOnlyWhatItComputesExactly) {
   EXPECT_EQ(why_not_onednn({127, 127}, {}), large);
   EXPECT_EQ(why_not_onednn({1, 2}, {.is_signed = true}), "its input is signed");
   EXPECT_EQ(why_not_onednn({1, 2}, {.zero = 1}), "the zero point of its input is not 0");
-  EXPECT_EQ(why_not_onednn({1, 255}, {}), "its weights are not whole numbers of 8 bits times a scale for each row");
+  EXPECT_EQ(why_not_onednn({1, 255}, {}), "its weights are not int8 numbers times a scale for each row");
 }
 
 }  // namespace

@@ -24,7 +24,7 @@ using sparse_conv::Filters;
 using sparse_conv::Tiling;
 using WholeKernels = sparse_int8::Kernels;
 
-/// A convolution of whole numbers with scale 1, and its exact sums.
+/// A convolution of integers with scale 1, and its exact sums.
 struct WholeCase {
   std::string name;
   ByteForm form;  ///< of the input
@@ -296,8 +296,7 @@ TEST(SparseInt8, OffersOnlyWhatIsRoundedAndSaysWhatElseItLacks) {
   EXPECT_TRUE(whole_offers_of(given(0.2).model).empty()) << "the input is not rounded";
   Model values_alone = given(0.2).model;
   quantise_values(values_alone, {{values_alone.inputs[0], {0, 1}}});
-  EXPECT_EQ(whole_offers_of(values_alone).at(0).why_not,
-            "the weights of a row are no whole numbers of 8 bits times a scale");
+  EXPECT_EQ(whole_offers_of(values_alone).at(0).why_not, "the weights of a row are not int8 numbers times a scale");
   EXPECT_EQ(whole_offers_of(rounded_case(given(1), 0).model).at(0).why_not, "most weights are not zero");
   const std::vector<program::Offer> offers = whole_offers_of(rounded_case(given(0.2), 0).model);
   ASSERT_EQ(offers.size(), 1U);

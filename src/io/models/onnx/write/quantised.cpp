@@ -1,4 +1,4 @@
-// QuantizeLinear and DequantizeLinear: weights of i8 and u8, and values that are rounded to whole numbers.
+// QuantizeLinear and DequantizeLinear: weights of i8 and u8, and quantised values.
 
 #include <cmath>
 #include <cstdint>
@@ -10,7 +10,7 @@ namespace spdnn::onnx_writer {
 
 namespace {
 
-/// All numbers of the matrix, in bytes of i8 or u8. A value is the scale times the number less the zero point, rounded
+/// All numbers of the matrix, as i8 or u8. A value is the scale times the number less the zero point, rounded
 /// once, so that its quotient by the scale is within one part in 10^7 of a number of at most 9 bits.
 std::vector<std::uint8_t> whole_numbers(const Weights& weights, bool by_columns) {
   const auto& values = weights.typed()->values;
