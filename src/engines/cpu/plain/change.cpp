@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <stdexcept>
 #include <type_traits>
 #include <vector>
 
@@ -106,24 +107,29 @@ void change_of(const Change& change, const Operands& at) {
     change_images(image_extents(change.shape), change, source, destination);
 }
 
-/// work(number), a number of the type that elements have in memory.
+/// work(number), a number of the type that elements have in memory; not fp16.
 template <class Work>
 auto with_number(ElementType type, const Work& work) {
   switch (type) {
+    case ElementType::fp32:
+      return work(float{});
     case ElementType::bf16:
       return work(std::uint16_t{});
     case ElementType::u8:
       return work(std::uint8_t{});
     case ElementType::s8:
       return work(std::int8_t{});
-    default:
-      return work(float{});
+    case ElementType::fp16:
+      break;
   }
+  throw std::logic_error("fp16 on the host");
 }
 
 }  // namespace
 
 Offer change(const Change& change) {
+  if (change.from.type == ElementType::fp16 || change.to.type == ElementType::fp16)
+    return {.why_not = "only devices have fp16"};
   Offer offer{.inputs = {change.from}, .output = change.to};
   const std::size_t bytes = program::bytes_of(change.from, change.shape) + program::bytes_of(change.to, change.shape);
   offer.seconds = 2 * program::pass_seconds(bytes, change.threads);

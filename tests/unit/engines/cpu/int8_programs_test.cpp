@@ -163,6 +163,13 @@ TEST(Int8Programs, BytesChangeOrderAndTypeWithoutLoss) {
   }
 }
 
+TEST(PlainChange, LeavesFp16ToDevices) {
+  const program::Layout halves{program::Order::rows, ElementType::fp16};
+  const program::Kernel& change = *testing::kernels_of("plain").back();
+  EXPECT_FALSE(change.change({{1, 2}, halves, program::kRows}).takes());
+  EXPECT_FALSE(change.change({{1, 2}, program::kRows, halves}).takes());
+}
+
 // ---- Random models whose sums are exact in fp32 ----
 
 // Scales are powers of two and weights have at most 7 bits, so that no sum of fp32 is rounded, in any order, and every
