@@ -1,6 +1,7 @@
 #include "report/by_layer.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace spdnn {
 
@@ -26,6 +27,18 @@ std::vector<Series> without_twins(const std::vector<Series>& series) {
       twin->name += " = " + one.name;
   }
   return kept;
+}
+
+Chart zeros_by_node(std::string description, const std::vector<Series>& shares) {
+  Chart chart{.id = "zeros",
+              .title = "Zeros by node",
+              .description = std::move(description),
+              .kind = Chart::Kind::lines,
+              .x = {"node"},
+              .y = {"% of the weights"}};
+  chart.y.end = 100;
+  chart.series = without_twins(shares);
+  return chart;
 }
 
 std::vector<std::size_t> some_layers(std::size_t depth) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 #include <vector>
 
 #include "report/document.hpp"
@@ -13,6 +14,9 @@ std::vector<Point> points_by_layer(const std::vector<double>& values, bool logar
 
 /// Merges series with identical points, which would hide one another, into one that names all of them.
 std::vector<Series> without_twins(const std::vector<Series>& series);
+
+/// The shares of zeros of a model's nodes, in per cent of their weights.
+Chart zeros_by_node(std::string description, const std::vector<Series>& shares);
 
 /// The layers, from 1, that are shown if a table cannot show all: 1, 2, 5, 10, ... and the last.
 std::vector<std::size_t> some_layers(std::size_t depth);

@@ -78,15 +78,9 @@ Series by_layer(const PruneReport& report, std::string name, Value value) {
 
 Section pruned_layers_section(const PruneReport& report) {
   Section section{"layers", "Layers", {}};
-  Chart zeros{.id = "zeros",
-              .title = "Zeros by node",
-              .description = "Share of each node's weights that are zero, before and after.",
-              .kind = Chart::Kind::lines,
-              .x = {"node"},
-              .y = {"% of the weights"}};
-  zeros.y.end = 100;
-  zeros.series = without_twins({by_layer(report, "before", zeros_before), by_layer(report, "after", zeros_after)});
-  section.blocks.emplace_back(std::move(zeros));
+  section.blocks.emplace_back(
+      zeros_by_node("Share of each node's weights that are zero, before and after.",
+                    {by_layer(report, "before", zeros_before), by_layer(report, "after", zeros_after)}));
   Chart times{.id = "times",
               .title = "Time by node",
               .description = "Predicted and measured time of each node with weights, before and after.",

@@ -126,16 +126,9 @@ Section sparsity_section(const ModelView& view, std::size_t shown) {
   section.blocks.emplace_back(
       Paragraph{fmt::format("{} of {} weights are not zero: {} % are zero.", view.total.nonzeros, view.total.weights,
                             significant(100 * share_of_zeros(view.total.weights, view.total.nonzeros), 4))});
-  Chart zeros_chart{.id = "zeros",
-                    .title = "Zeros by node",
-                    .description = "Share of each node's weights that are zero.",
-                    .kind = Chart::Kind::lines,
-                    .x = {"node"},
-                    .y = {"% of the weights"}};
-  zeros_chart.y.end = 100;
-  zeros_chart.series.push_back(
-      by_node(view, "zeros", [](const NodeWork& work) { return 100 * share_of_zeros(work.weights, work.nonzeros); }));
-  section.blocks.emplace_back(std::move(zeros_chart));
+  const auto zeros = [](const NodeWork& work) { return 100 * share_of_zeros(work.weights, work.nonzeros); };
+  section.blocks.emplace_back(
+      zeros_by_node("Share of each node's weights that are zero.", {by_node(view, "zeros", zeros)}));
   Chart rows_chart{
       .id = "rows",
       .title = "Non-zeros of a row, by node",
