@@ -36,22 +36,25 @@ using program::Request;
 constexpr int kFirstCapability = 9;         ///< with copies by maps
 constexpr std::size_t kBarrierBytes = 128;  ///< of shared memory
 
-const cudaDeviceProp& properties() {
-  int device = 0;
-  check(cudaGetDevice(&device));
-  return device_properties(device);
-}
-
-GeneratedLimits limits() {
-  const cudaDeviceProp& device = properties();
+GeneratedLimits limits_of(int ordinal) {
+  const cudaDeviceProp& device = device_properties(ordinal);
   int kilohertz = 0;
-  int ordinal = 0;
-  check(cudaGetDevice(&ordinal));
   check(cudaDeviceGetAttribute(&kilohertz, cudaDevAttrClockRate, ordinal));
   return {.multiprocessors = static_cast<Index>(device.multiProcessorCount),
           .shared_bytes = device.sharedMemPerBlockOptin - kBarrierBytes,
           .l2_bytes = static_cast<std::size_t>(device.l2CacheSize),
           .clock = kilohertz * 1e3};
+}
+
+/// Of the current device. They are kept, as the clock is read from the device, which takes 0.5 ms.
+const GeneratedLimits& limits() {
+  static std::mutex mutex;
+  static std::map<int, GeneratedLimits> known;
+  int ordinal = 0;
+  check(cudaGetDevice(&ordinal));
+  const std::lock_guard lock(mutex);
+  const auto found = known.find(ordinal);
+  return found != known.end() ? found->second : known.emplace(ordinal, limits_of(ordinal)).first->second;
 }
 
 /// What a layer's code is made of.
@@ -117,7 +120,7 @@ struct SharedLayer {
 std::shared_ptr<SharedLayer> shared_layer(const Layer& layer, const std::vector<StoredCode>& of_model) {
   static std::mutex mutex;
   static std::map<std::string, std::weak_ptr<SharedLayer>> layers;
-  const cudaDeviceProp& device = properties();
+  const cudaDeviceProp& device = current_device_properties();
   const std::string arch = fmt::format("sm_{}{}", device.major, device.minor);
   const std::string digest = digest_of(layer, arch);
   int ordinal = 0;
@@ -275,7 +278,7 @@ std::vector<Offer> offers_for(const Request& request, const Convolution& convolu
     asked.inputs.resize(request.own_inputs());
   }
   std::vector<Offer> direct = convolution_offers(asked, convolution);
-  if (direct.empty() || properties().major < kFirstCapability) return {};
+  if (direct.empty() || current_device_properties().major < kFirstCapability) return {};
   std::vector<Offer> offers = generated_offers(asked, convolution, *functions, direct.front());
   for (Offer& offer : offers) offer.fused = fused;
   return offers;

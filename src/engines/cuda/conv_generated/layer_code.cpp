@@ -204,10 +204,13 @@ void LayerCode::take_record_of_model() {
 
 void LayerCode::read_cache() {
   const std::filesystem::path path = cache_file(source_.digest);
+  std::error_code missing;
+  const std::uintmax_t size = std::filesystem::file_size(path, missing);
   std::ifstream file(path, std::ios::binary);
-  if (path.empty() || !file) return;
-  const std::string text((std::istreambuf_iterator<char>(file)), {});
-  code_ = code_in(std::as_bytes(std::span(text)), source_.kernels);
+  if (missing || !file) return;
+  std::vector<std::byte> bytes(size);
+  file.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(size));
+  code_ = code_in(bytes, source_.kernels);
   if (!code_.empty())
     from_ = program::Prepared::Source::cache_directory;
   else
