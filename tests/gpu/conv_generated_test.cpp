@@ -10,6 +10,7 @@
 
 #include "engines/kernel_families.hpp"
 #include "program/engine.hpp"
+#include "spdnn/files.hpp"
 #include "support/kernel_contract.hpp"
 #include "support/models.hpp"
 #include "temporary_directory.hpp"
@@ -185,6 +186,9 @@ TEST_F(ConvGenerated, TakesItsCodeFromTheModel) {
   EXPECT_NE(note_of().find(", compiled in"), std::string::npos);
   one.model.code = run(one, true).code;
   ASSERT_EQ(one.model.code.size(), 1U);
+  const TemporaryDirectory temporary;
+  write_model(temporary / "packed.spdnn", one.model);
+  one.model = read_model(temporary / "packed.spdnn");
   EXPECT_NE(note_of().find(", from the model"), std::string::npos) << note_of();
   std::vector<std::byte> damaged(one.model.code[0].bytes.begin(), one.model.code[0].bytes.end());
   damaged[500] ^= std::byte{1};

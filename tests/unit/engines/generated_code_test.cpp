@@ -7,6 +7,7 @@
 #include <cstring>
 #include <map>
 #include <optional>
+#include <set>
 #include <sstream>
 #include <stdexcept>
 
@@ -432,6 +433,33 @@ TEST(GeneratedCode, AppliesFunctionsAfterTheBias) {
   EXPECT_EQ(result({{Kind::line, 2, 1}}), (std::vector<float>{4, -8, 12, 1}));
   EXPECT_EQ(result({{Kind::addition}, {Kind::clip, 0, INFINITY}}), (std::vector<float>{11.5F, 15.5F, 35.5F, 40}));
   EXPECT_FALSE(can_be_generated({{Kind::sigmoid}}));
+}
+
+/// What stands in `value` beside values differs between the readers of models.
+TEST(GeneratedCode, HasADigestOfWhatItDependsOn) {
+  const DirectShape shape = direct_shape({{1, 2, 1, 4}, {1, 1, 1, 4}, 1, {}});
+  CsrMatrix weights = make_csr(1, 2, {0, 2}, {0, 1}, {1, 2});
+  const GeneratedTiling tiling = generated_tilings(shape, weights, kLimits).front();
+  float bias = 0.5F;
+  std::vector<Function> functions;
+  const auto digest = [&](const char* arch = "sm_90") {
+    return digest_of({shape, tiling, weights, &bias, functions}, "compiler", arch);
+  };
+  std::set<std::string> all{digest()};
+  weights.value = 0;
+  EXPECT_TRUE(all.contains(digest()));
+  const auto expect_another = [&](const std::string& found) { EXPECT_TRUE(all.insert(found).second) << all.size(); };
+  expect_another(digest("sm_100"));
+  bias = 1;
+  expect_another(digest());
+  functions.push_back({Function::Kind::clip, 0, 6});
+  expect_another(digest());
+  weights = make_csr(1, 2, {0, 2}, {0, 1}, {1, 3});
+  expect_another(digest());
+  weights = make_csr(1, 2, {0, 2}, {0, 1});
+  expect_another(digest());
+  weights.value = 2;
+  expect_another(digest());
 }
 
 TEST(GeneratedCode, DealsFiltersByTheirNonZeros) {

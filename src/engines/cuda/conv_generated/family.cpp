@@ -3,12 +3,10 @@
 #include "program/family.hpp"
 
 #include <fmt/format.h>
-#include <xxhash.h>
 
 #include <algorithm>
 #include <map>
 #include <mutex>
-#include <span>
 
 #include "engines/cuda/conv_direct/epilogue.hpp"
 #include "engines/cuda/conv_direct/kernels.hpp"
@@ -68,44 +66,6 @@ struct Layer {
   GeneratedLayer generated() const { return {shape, tiling, weights, bias.empty() ? nullptr : bias.data(), functions}; }
 };
 
-template <class T>
-std::string hash_of(std::span<const T> values) {
-  const XXH128_hash_t hash = XXH3_128bits(values.data(), values.size_bytes());
-  return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
-}
-
-/// Changes with the generator: a hash of the code of a small layer.
-std::string code_version() {
-  static const std::string version = [] {
-    const Window window{.kernel = {3, 2}, .stride = {2, 2}, .pad_begin = {1, 1}};
-    const DirectShape shape = direct_shape({{1, 2, 5, 9}, {1, 2, 3, 5}, 1, window});
-    const CsrMatrix weights = make_csr(2, 12, {0, 2, 3}, {1, 7, 4}, {0.5F, 0.25F, 2});
-    const GeneratedTiling tiling{.tile = {2, 2}, .read = {5, 4}, .channels = 1, .chunks = 2, .stages = 2, .kernels = 1};
-    using Kind = Function::Kind;
-    const std::vector<Function> functions{{Kind::clip, 0, 6}, {Kind::leaky, 2}, {Kind::line, 2, 1}, {Kind::addition}};
-    const std::string code = generated_code({shape, tiling, weights, nullptr, functions}, {0, 1});
-    return hash_of(std::span<const char>(code));
-  }();
-  return version;
-}
-
-/// Of all that the code depends on.
-std::string digest_of(const Layer& layer, const std::string& arch) {
-  const auto& [shape, tiling, weights, bias, functions] = layer;
-  std::string text = fmt::format("{} {} {}\n", code_version(), compiler_version(), arch);
-  for (const Index number :
-       {shape.channels,  shape.filters,   shape.in[0],     shape.in[1],          shape.out[0],      shape.out[1],
-        shape.kernel[0], shape.kernel[1], shape.stride[0], shape.stride[1],      shape.dilation[0], shape.dilation[1],
-        shape.pad[0],    shape.pad[1],    tiling.steps[0], tiling.steps[1],      tiling.tile[0],    tiling.tile[1],
-        tiling.channels, tiling.stages,   tiling.kernels,  Index{tiling.streams}})
-    text += fmt::format("{} ", number);
-  for (const Function& function : functions)
-    text += fmt::format("{} {} {}, ", static_cast<int>(function.kind), function.a, function.b);
-  text += hash_of(weights.offsets.span()) + hash_of(weights.indices.span()) + hash_of(weights.values.span());
-  text += fmt::format(" {} ", weights.value) + hash_of(std::span<const float>(bias));
-  return hash_of(std::span<const char>(text));
-}
-
 /// A layer's code, and its kernels once they are loaded; shared by the programs of a process for all batches.
 struct SharedLayer {
   std::string digest{};
@@ -122,7 +82,7 @@ std::shared_ptr<SharedLayer> shared_layer(const Layer& layer, const std::vector<
   static std::map<std::string, std::weak_ptr<SharedLayer>> layers;
   const cudaDeviceProp& device = current_device_properties();
   const std::string arch = fmt::format("sm_{}{}", device.major, device.minor);
-  const std::string digest = digest_of(layer, arch);
+  const std::string digest = digest_of(layer.generated(), compiler_version(), arch);
   int ordinal = 0;
   check(cudaGetDevice(&ordinal));
   const std::lock_guard lock(mutex);

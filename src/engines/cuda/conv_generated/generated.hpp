@@ -71,4 +71,7 @@ bool can_be_generated(const std::vector<Function>& functions);
 /// the output, the number of tiles of all blocks of images, the address of each addition's operand.
 std::string generated_code(const GeneratedLayer& layer, const std::vector<Index>& filters);
 
+/// Of all that a layer's machine code depends on, the compiler and the architecture included: 32 digits.
+std::string digest_of(const GeneratedLayer& layer, const std::string& compiler, const std::string& arch);
+
 }  // namespace spdnn::cuda
