@@ -5,6 +5,7 @@
 #include <limits>
 #include <set>
 
+#include "engines/cpu/lanes/runnable.hpp"
 #include "engines/cpu/sparse_conv/convolve.hpp"
 #include "engines/cpu/sparse_conv/dispatch.hpp"
 #include "support/kernel_contract.hpp"
@@ -159,6 +160,13 @@ TEST(SparseConv, IsTestedWithAllKindsOfTiles) {
     EXPECT_TRUE(!tiling.in_place || tiling.shape.in.width % tiling.lanes == 0) << one.name << ": behind the image";
   }
   EXPECT_EQ(kinds.size(), 8U);
+}
+
+TEST(SparseConv, TakesAvx2WhereAvx512IsComputedInHalves) {
+  const bool in_halves = lanes::halves_avx512();
+  const std::string first = sparse_conv::available_kernels().front()->instruction_set;
+  EXPECT_EQ(first, lanes::runs_avx512() && !in_halves ? "AVX-512" : lanes::runs_avx2() ? "AVX2" : "portable");
+  EXPECT_TRUE(!in_halves || lanes::runs_avx512());
 }
 
 TEST(SparseConv, PermutedFiltersPermuteTheResults) {
