@@ -83,12 +83,13 @@ class PathFinder {
 
  private:
   /// Drops the layouts of values that no later step reads, outputs after the change to the one in which they are given,
-  /// and states beyond the limit.
+  /// and states beyond the limit. That change does not count for quantised outputs, so that kernels are those of a run
+  /// in which nobody looks at them.
   void forget(States& states, std::size_t number) {
     States kept;
     for (State& state : states) {
       for (const auto& [value, layouts] : state.there)
-        if (is_output_[value] && last_reader_[value] <= number) change(state, value, kRows);
+        if (is_output_[value] && !forms_[value] && last_reader_[value] <= number) change(state, value, kRows);
       std::erase_if(state.there, [&](const auto& one) { return last_reader_[one.first] <= number; });
       add_state(kept, std::move(state));
     }

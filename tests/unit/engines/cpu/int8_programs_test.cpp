@@ -314,6 +314,34 @@ TEST(Int8Programs, BytesLieBetweenARoundedValueAndItsReaders) {
             "plain_quantise rows u8, sparse_int8 rows, plain_quantise rows u8, sparse_int8 rows");
 }
 
+/// The kernels of a chain of convolutions between quantised values, which are outputs, or only the last value is.
+std::vector<std::string> kernels_of_chain(Extent size, bool open) {
+  testing::Rng rng(34);
+  testing::ModelBuilder builder;
+  std::vector<ValueId> values;
+  ValueId x = builder.input({kN, 8, size, size});
+  for (int layer = 0; layer < 3; ++layer) {
+    values.push_back(testing::quantised(builder, x, {false, 0, 0.5F}));
+    x = builder.add(
+        Convolution{.weights = whole_weights_of(rng, 8, 72, 0.2), .bias = {}, .window = testing::same_window(3, 3)},
+        {values.back()});
+  }
+  if (!open) values.clear();
+  values.push_back(x);
+  const Model model = builder.finish(values);
+  const program::Program program =
+      program::compile(model, Magnitudes(model), 4, {.kernels_for = 4, .threads = 1, .kernels = kernels_favouring({})});
+  std::vector<std::string> names;
+  for (const program::Action& action : program.actions)
+    if (action.kind == program::Action::Kind::step) names.push_back(action.kernel);
+  return names;
+}
+
+/// As when each quantised value is compared with the reference.
+TEST(Int8Programs, KernelsStayTheSameIfQuantisedValuesAreOutputs) {
+  for (const Extent size : {2, 4}) EXPECT_EQ(kernels_of_chain(size, true), kernels_of_chain(size, false)) << size;
+}
+
 /// Numbers so large that sums of them must be looked at: bytes are looked at as the numbers that they stand for.
 TEST(Int8Programs, OverflowIsFoundBehindBytes) {
   testing::Rng rng(33);
