@@ -119,9 +119,12 @@ int prune(const Arguments& arguments) {
   check_files(spec, values);
   const PageFiles files(values, {}, {});
   const PruneResult result = spdnn::prune(spec);
-  write_model(spec.out, result.model);
-  fmt::print(files.printed(), "{}", to_text(result.report));
-  files.write(to_json(result.report), [&] { return to_html(prune_document(result.report)); });
+  files.write(
+      to_json(result.report), [&] { return to_html(prune_document(result.report)); },
+      [&] {
+        write_model(spec.out, result.model);
+        fmt::print(files.printed(), "{}", to_text(result.report));
+      });
   return 0;
 }
 

@@ -44,11 +44,18 @@ void PageFiles::keep(const std::string& lines) const {
   if (lines_ && !find_output_file(output_path(*lines_)).direct()) write_text(output_path(*lines_), lines);
 }
 
-void PageFiles::write(const std::string& lines, const std::function<std::string()>& page) const {
-  const bool lines_last = lines_ == "-";
-  if (lines_ && !lines_last) write_text(output_path(*lines_), lines);
-  if (page_) write_text(output_path(*page_), page());
-  if (lines_last) write_text(output_path(*lines_), lines);
+void PageFiles::write(const std::string& lines, const std::function<std::string()>& page,
+                      const std::function<void()>& others) const {
+  const std::unique_ptr<AtomicFile> lines_file = open_file(lines_);
+  const std::unique_ptr<AtomicFile> page_file = open_file(page_);
+  if (lines_file) lines_file->write(lines);
+  if (page_file) page_file->write(page());
+  for (AtomicFile* const file : {lines_file.get(), page_file.get()})
+    if (file != nullptr) file->sync();
+  others();
+  AtomicFile::commit_together({lines_file.get(), page_file.get()});
+  write_to_stdout(page_, [&](AtomicFile& out) { out.write(page()); });
+  write_to_stdout(lines_, [&](AtomicFile& out) { out.write(lines); });
 }
 
 RunFiles::RunFiles(const po::variables_map& values, std::initializer_list<const char*> options,

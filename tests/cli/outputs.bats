@@ -85,6 +85,24 @@ as_nobody() {
   refuses 3 "images: cannot write: it is a file, expected a directory or a new name" convert b.spdnn images
 }
 
+@test "a directory where no file can be made, such as /proc, is found before the work by every command" {
+  "$SPDNN" generate model --family lenet5 --out m.onnx >/dev/null
+  for arguments in "inspect a.spdnn --html" "inspect --model m.onnx --json" "infer --network a.spdnn --inputs i.spdnn --json" \
+    "prune m.onnx out.onnx --sparsity 0.5 --html" "bench model m.onnx --html" "bench layers --json" "report missing.json --format md --out" \
+    "convert m.onnx" "generate model --family lenet5 --out"; do
+    # shellcheck disable=SC2086  # words are meant
+    run "$SPDNN" $arguments /proc/x.spdnn
+    echo "$arguments: $output"
+    [ "$status" -eq 3 ]
+    [ "${#lines[@]}" -eq 1 ]
+    [[ "$output" == "spdnn: /proc/x.spdnn: cannot write: "* ]]
+  done
+  [ ! -e out.onnx ]
+  run "$SPDNN" convert b.spdnn /proc/x
+  [ "$status" -eq 3 ]
+  [[ "$output" == "spdnn: /proc/x: cannot write: "* ]]
+}
+
 @test "where the directory or the file is read-only, it is said before anything is read" {
   needs_root
   mkdir -m 755 mine

@@ -87,6 +87,12 @@ zeros() { "$SPDNN" inspect "$1" --json - 2>/dev/null | jq -c '[.nodes[] | select
   refused 2 "*expected one of --sparsity*" dense.onnx out.onnx --inputs images.npy --min-accuracy 0.5 --sparsity 0.5
 }
 
+@test "a model appears with its reports or not at all" {
+  for option in --html --json; do
+    refused 3 "*/dev/full: cannot write: No space left on device" dense.onnx out.onnx --sparsity 0.5 $option /dev/full
+  done
+}
+
 @test "the report's page works in a browser, without a network" {
   for command in chromium chromedriver /usr/lib/python3/dist-packages/selenium; do
     [ -n "${CI:-}" ] || command -v $command >/dev/null || [ -e $command ] || skip "needs $command: make deps"

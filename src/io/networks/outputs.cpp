@@ -6,6 +6,7 @@
 
 #include "io/files/output_target.hpp"
 #include "io/files/path_kind.hpp"
+#include "io/files/temporaries.hpp"
 #include "io/networks/directory/layer_names.hpp"
 #include "io/networks/directory/manifest.hpp"
 #include "spdnn/error.hpp"
@@ -61,6 +62,17 @@ bool same_target(const OutputTarget& a, const OutputTarget& b) {
   return a.path == b.path || (a.now && b.now && same_file(*a.now, *b.now));
 }
 
+/// Makes a file in the output's directory and removes it: /proc, a full disk and others refuse it, whatever the permissions.
+void require_new_file(const NamedOutput& output, const OutputTarget& target) {
+  if (target.direct()) return;
+  const bool inside = output.directory && target.now;
+  try {
+    const Temporary file(Temporary::Kind::file, inside ? target.path : target.path.parent_path(), target.path, 0600);
+  } catch (const std::system_error& error) {
+    fail_to_write(output.path, error.code().value());
+  }
+}
+
 }  // namespace
 
 void check_outputs(const std::vector<NamedOutput>& outputs, const std::vector<NamedInput>& inputs) {
@@ -73,6 +85,7 @@ void check_outputs(const std::vector<NamedOutput>& outputs, const std::vector<Na
         refuse_output(output, fmt::format("{} {}", outputs[i].name, outputs[i].path.string()));
     targets.push_back(target);
   }
+  for (std::size_t i = 0; i < outputs.size(); ++i) require_new_file(outputs[i], targets[i]);
 }
 
 }  // namespace spdnn

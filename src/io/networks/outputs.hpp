@@ -19,7 +19,7 @@ struct NamedOutput {
 };
 
 /// Checks the outputs before anything is read or computed. UsageError if an output is an input, a layer file of an
-/// input, or another output, under whatever names; DataError if one is not writable.
+/// input, or another output, under whatever names; DataError if one is not writable, or no file can be created there.
 void check_outputs(const std::vector<NamedOutput>& outputs, const std::vector<NamedInput>& inputs);
 
 }  // namespace spdnn
