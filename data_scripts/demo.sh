@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The demo: makes the official 1024 x 120 network and images, infers and verifies. The images are the 60000 official
-# ones if MNIST is available (mnist.sh), otherwise 20000 synthetic digits. usage: [MNIST=FILE] demo.sh SPDNN OUT
+# ones if MNIST is available (mnist.sh), otherwise 10000 synthetic digits. usage: [MNIST=FILE] demo.sh SPDNN OUT
 set -euo pipefail
 spdnn=$1
 out=$2
@@ -21,7 +21,7 @@ if [ -n "$mnist" ]; then
   verify=()
 else
   echo "images: synthetic digits (MNIST was not found; data_scripts/fetch_mnist.sh fetches it)"
-  run generate inputs --family digits --neurons 1024 --images 20000 --out "$out/images.spdnn"
+  run generate inputs --family digits --neurons 1024 --images 10000 --out "$out/images.spdnn"
   verify=(--verify all)
 fi
 run infer --network "$out/network.spdnn" --inputs "$out/images.spdnn" --trials 5 --compare "${verify[@]}" \

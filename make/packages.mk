@@ -10,13 +10,14 @@ BUILD_PACKAGES := g++ libboost-program-options-dev=boost/program_options.hpp lib
 	$(if $(filter 0,$(ONEDNN)),,libdnnl-dev=oneapi/dnnl/dnnl.hpp)
 PYTHON_PACKAGES := $(BUILD_PACKAGES) pybind11-dev=pybind11/pybind11.h python3-dev=python3-config
 TEST_PACKAGES  := $(PYTHON_PACKAGES) libgtest-dev=gtest/gtest.h bats jq curl ca-certificates=/etc/ssl/certs/ca-certificates.crt \
-	python3 xz-utils=xz cmake pkgconf=pkg-config tcl=tclsh mandoc fish openmpi-bin=mpirun libopenmpi-dev=mpicxx python3-venv=/usr/share/python-wheels \
+	python3 xz-utils=xz pkgconf=pkg-config tcl=tclsh mandoc openmpi-bin=mpirun libopenmpi-dev=mpicxx python3-venv=/usr/share/python-wheels \
 	libonnx-testdata=/usr/share/libonnx-testdata/data \
 	$(foreach module,numpy scipy jsonschema,python3-$(module)=/usr/lib/python3/dist-packages/$(module))
-# Tests of reports need a browser and LaTeX, and a few others pandas and Matplotlib, whose installation would take a twentieth of the
-# processor time of `make test`. Without these they skip, except on CI, where they fail.
+# Tests of reports need a browser and LaTeX, and a few others pandas, Matplotlib, CMake and fish (which brings the database of man
+# pages along), whose installation would take a twentieth of the processor time of `make test`. Without these they skip,
+# except on CI, where they fail.
 REPORT_PACKAGES := chromium chromium-driver=chromedriver python3-selenium=/usr/lib/python3/dist-packages/selenium \
-	texlive-latex-base=pdflatex $(foreach module,pandas matplotlib,python3-$(module)=/usr/lib/python3/dist-packages/$(module))
+	texlive-latex-base=pdflatex cmake fish $(foreach module,pandas matplotlib,python3-$(module)=/usr/lib/python3/dist-packages/$(module))
 # Tests compare with onnxruntime, which runs under node: it is no Debian package, so npm installs these versions. Without
 # node or npm they skip, except on CI, where they fail.
 ONNXRUNTIME_PACKAGES := nodejs=node npm

@@ -329,10 +329,12 @@ make_failing_memory() {
 
 @test "no memory, at whatever place, is exit code 4 with one line" {
   make_failing_memory
+  local runs
+  runs=$(sampled 3 8)
   "$SPDNN" convert r.spdnn text 2>note
   "$SPDNN" convert i.spdnn sparse-images-64.tsv.gz
   while read -r most arguments; do
-    for ((number = 1; number < most; number += 1 + most / 8)); do
+    for ((number = 1; number < most; number += 1 + most / runs)); do
       for which in FAIL_FROM FAIL_ONLY; do
         # shellcheck disable=SC2086
         ends_right_or_without_memory env "LD_PRELOAD=$PWD/failing_memory.so" "$which=$number" "$SPDNN" $arguments

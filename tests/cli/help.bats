@@ -158,7 +158,7 @@ completes() {
 }
 
 @test "completion of fish: commands, forms, options and their values" {
-  command -v fish || skip "fish is not installed"
+  [ -n "${CI:-}" ] || command -v fish || skip "needs fish: make deps"
   "$SPDNN" help --completion fish >completion.fish
   offers() { env HOME="$PWD" fish --no-config -c "source completion.fish; complete -C 'spdnn $1'" | cut -f1; }
   [ "$(offers inf)" = infer ]

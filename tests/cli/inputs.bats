@@ -1,6 +1,8 @@
 #!/usr/bin/env bats
 # Inputs: files that change during a run, damaged gzip, empty files, sizes that files claim.
 
+load ../support/sampled
+
 setup() {
   cd "$BATS_TEST_TMPDIR" || exit 1
 }
@@ -30,7 +32,7 @@ changing() {
   rm -f stop
   ( until [ -e stop ]; do eval "$change"; dd if=copy of="$file" bs=10M conv=notrunc status=none; done ) 3>&- &
   local loop=$!
-  for _ in $(seq 30); do
+  for _ in $(seq "$(sampled 8 30)"); do
     status=0
     "$SPDNN" infer --network net.spdnn --inputs "$file" --categories got.tsv > out 2> err || status=$?
     if [ "$status" -eq 0 ]; then

@@ -72,7 +72,7 @@ void expect_same_certificates(const Plan& a, const Plan& b) {
 }
 
 /// The bits of a file.
-std::string bytes_of(const Path& path) {
+std::string contents_of(const Path& path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};
 }
@@ -437,10 +437,10 @@ TEST_F(StreamedFile, IsRefusedWhereItChangesMeanwhile) {
 TEST_F(StreamedFile, IsWrittenAsFromMemory) {
   for (const Case& c : cases()) {
     SCOPED_TRACE(c.name);
-    const std::string expected = bytes_of(write(c.network));
+    const std::string expected = contents_of(write(c.network));
     const NetworkStream stream = testing::stream_of(c.network);
     write_packed(directory_ / "streamed.spdnn", {.stream = &stream});
-    EXPECT_EQ(bytes_of(directory_ / "streamed.spdnn"), expected);
+    EXPECT_EQ(contents_of(directory_ / "streamed.spdnn"), expected);
     if (c.name == "no_outputs") continue;  // of which no file holds a plan
     const Plan plan = make_plan(stream, parse_passes("all"), {.at_once = 2, .plan_bytes = 1U << 30U});
     write_packed(directory_ / "planned.spdnn", {.stream = &stream, .plan = &plan});
@@ -451,7 +451,7 @@ TEST_F(StreamedFile, IsWrittenAsFromMemory) {
 TEST_F(StreamedFile, OfAnOfficialNetworkIsTheOneFromMemory) {
   const NetworkStream stream = stream_official_network(1024, 20);
   write_packed(directory_ / "streamed.spdnn", {.stream = &stream});
-  EXPECT_EQ(bytes_of(directory_ / "streamed.spdnn"), bytes_of(write(generate_official_network(1024, 20))));
+  EXPECT_EQ(contents_of(directory_ / "streamed.spdnn"), contents_of(write(generate_official_network(1024, 20))));
   EXPECT_EQ(stream_official_network(1024, 120).digest, network_digest(generate_official_network(1024, 120)));
 }
 
