@@ -77,6 +77,10 @@ refused() {
   # More ranks than images, and fewer ranks than a node takes.
   "${memory[@]}" --ranks 3 --ranks-per-node 64 --json three.json >printed
   jq -e '.memory.ranks_per_node == 3' three.json
+  # Without --threads, as many as a run has.
+  infer
+  "${inspect[@]}" --json own.json >printed
+  jq -se '.[0].machine.threads == .[1].memory.threads' run.jsonl own.json
   refused 2 'spdnn: --ranks: *' "${memory[@]}" --ranks 0
   refused 2 'spdnn: --json and --html cannot both be -*' "${memory[@]}" --json - --html -
 }

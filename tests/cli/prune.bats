@@ -67,6 +67,8 @@ zeros() { "$SPDNN" inspect "$1" --json - 2>/dev/null | jq -c '[.nodes[] | select
   PYTHONDONTWRITEBYTECODE=1 "$root/tests/tools/check_lines.py" labelled.json none.json
   jq -e '.measured.accuracy.before == 1 and .measured.accuracy.after == .measured.agreement' labelled.json
   cmp all.onnx labelled.onnx
+  "$SPDNN" prune dense.onnx same.onnx --sparsity 0.7 --inputs images.npy --calibrate 48 --json - 2>text.all |
+    jq -e '.calibrated == 48 and .measured.images == 48'
   grep -qE '^accuracy +1\.0000 -> ' text
 }
 

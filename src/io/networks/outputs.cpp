@@ -62,7 +62,8 @@ bool same_target(const OutputTarget& a, const OutputTarget& b) {
   return a.path == b.path || (a.now && b.now && same_file(*a.now, *b.now));
 }
 
-/// Makes a file in the output's directory and removes it: /proc, a full disk and others refuse it, whatever the permissions.
+/// Makes a file in the output's directory and removes it: /proc, a full disk and others refuse it, whatever the
+/// permissions.
 void require_new_file(const NamedOutput& output, const OutputTarget& target) {
   if (target.direct()) return;
   const bool inside = output.directory && target.now;

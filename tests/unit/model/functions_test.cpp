@@ -82,6 +82,11 @@ TEST(ModelFunctions, BoundsCoverAllArguments) {
   EXPECT_EQ(function_of(Kind::round, 0.4, 0.2).bounds[0], 1);
 }
 
+TEST(ModelFunctions, ASubnormalArgumentMayBeTakenForZero) {
+  const double x = 2e-39;
+  for (const double e : {0.0, x / 2, x}) EXPECT_GE(function_of(Kind::sqrt, x, e).bounds[0], std::sqrt(x)) << e;
+}
+
 TEST(ModelFunctions, ThereIsNoBoundBeyondADomainOrAtAPole) {
   EXPECT_TRUE(std::isinf(function_of(Kind::log, 0.01, 0.02).bounds[0]));
   EXPECT_TRUE(std::isinf(function_of(Kind::sqrt, 0.01, 0.02).bounds[0]));

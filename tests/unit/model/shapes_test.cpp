@@ -136,6 +136,14 @@ TEST(ModelShapes, NodesWithoutWeightsAreNoWork) {
   EXPECT_EQ(work.places, 0);
 }
 
+TEST(ModelShapes, AModelTakesTheBytesOfItsWeightsAndBiases) {
+  Rng rng(5);
+  const Convolution convolution = testing::random_convolution(rng, 1, 3, testing::same_window(3, 3), 0.5);
+  ModelBuilder builder;
+  const Model model = builder.finish({builder.add(convolution, {builder.input({kN, 1, 4, 4})})});
+  EXPECT_EQ(bytes_of(model), convolution.weights.bytes() + convolution.bias.size() * sizeof(float));
+}
+
 TEST(ModelShapes, AFaultNamesItsNode) {
   Rng rng(1);
   ModelBuilder builder;

@@ -124,6 +124,23 @@ TEST(SparseConv, StaysWithinTheBoundWithEachOfItsTilings) {
   }
 }
 
+TEST(SparseConv, TilesOfAWideImageAreEquallyWideOrFillTheirRegisters) {
+  testing::Rng rng(31);
+  const Extent width = 101;
+  const Shape shape{1, 2, 4, width};
+  Convolution convolution = testing::random_convolution(rng, 2, 3, testing::same_window(3, 3), 0.5, 1);
+  const ModelCase one =
+      testing::convolution_case("wide", std::move(convolution), shape, testing::random_tensor(rng, shape));
+  for (const Kernels* const kernels : sparse_conv::available_kernels()) {
+    const Extent even =
+        sparse_conv::divided(width, sparse_conv::divided(width, kernels->most_vectors * kernels->lanes) + 1);
+    std::set<Extent> columns;
+    for (const Tiling& tiling : sparse_conv::possible_tilings(shape_of(one), *kernels)) columns.insert(tiling.columns);
+    EXPECT_TRUE(columns.contains(even)) << even;
+    EXPECT_TRUE(columns.contains(sparse_conv::divided(even, kernels->lanes) * kernels->lanes)) << even;
+  }
+}
+
 /// Blocks and parts are chosen by predicted times: small convolutions would never have several.
 TEST(SparseConv, StaysWithinTheBoundHoweverItIsCut) {
   for (const ModelCase& one : all_cases()) {

@@ -71,6 +71,15 @@ TEST_F(OutputsOfADetector, AreAllThatAreOfTheImages) {
             std::string::npos);
 }
 
+TEST_F(OutputsOfADetector, HaveNoClassesWhereTheyAreImages) {
+  ModelBuilder builder;
+  model_ = builder.finish({builder.add(Activation{}, {builder.input({kBatchExtent, 1, 2, 2})})});
+  images_ = make_tensor({1, 1, 2, 2}, {1, 2, 3, 4});
+  const ModelReport report = this->report();
+  EXPECT_EQ(report.classes, 0U);
+  EXPECT_TRUE(report.predictions.empty());
+}
+
 TEST_F(OutputsOfADetector, AreThoseThatAreNamed) {
   spec_.outputs = {"scores"};
   const ModelReport one = report();

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "plan/planner.hpp"
 #include "spdnn/error.hpp"
 #include "support/battery.hpp"
@@ -25,6 +27,28 @@ TEST(RecomputedImages, TakeNoMoreMemoryThanIsLeft) {
   EXPECT_NO_THROW(verify(truth, problem, {}));
   problem.host_memory = plan.bytes() + images.bytes();
   EXPECT_THROW(verify(truth, problem, {}), DeviceError);
+}
+
+TEST(RecomputedImages, HaveTheCategoriesThatWereFoundAmongThem) {
+  const Network network = testing::deep_network(4);
+  testing::Rng rng(2);
+  const ImageSet images = testing::bit_images(rng, 40, 64, 0.4);
+  const Plan plan = make_plan(network, {});
+  std::set<Index> recomputed;
+  const CheckedRun problem{.plan = plan,
+                           .plan_given = [&](const Passes& passes) { return make_plan(network, passes); },
+                           .images = 40,
+                           .neurons = 64,
+                           .images_of =
+                               [&](std::span<const Index> ids) {
+                                 recomputed.insert(ids.begin(), ids.end());
+                                 return images.select(ids);
+                               },
+                           .at_once = 40,
+                           .why_unofficial = "the network is a test's"};
+  verify({.list = {}, .source = {}, .sample = 4, .everything = false}, problem, {3, 17});
+  EXPECT_EQ(recomputed.size(), 4U);
+  EXPECT_TRUE(recomputed.contains(3) && recomputed.contains(17));
 }
 
 }  // namespace

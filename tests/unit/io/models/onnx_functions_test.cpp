@@ -418,5 +418,13 @@ TEST(OnnxIntegers, AreMadeOfRealsAndBack) {
               "input 2 'scale': expected one number, as input 1, of shape 3, has no axis of channels; its shape is 3");
 }
 
+TEST(OnnxFunctions, ANormHasANumberForEachChannel) {
+  File file =
+      with_node("BatchNormalization", {-1, 2, 3, 3}, [](const auto&) {}, {"scale", "shift", "mean", "variance"});
+  file.floats("scale", {3}, {1, 1, 1}).floats("shift", {2}, {0, 0}).floats("mean", {2}, {0, 0});
+  file.floats("variance", {2}, {1, 1});
+  expect_part(refusal(file), "'scale': 3 numbers for 2 channels");
+}
+
 }  // namespace
 }  // namespace spdnn
