@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
+#include <future>
 #include <map>
 #include <mutex>
 
@@ -73,7 +75,16 @@ struct SharedLayer {
   LayerCode code;
   std::mutex mutex{};
   std::unique_ptr<LoadedLayer> loaded{};
+  /// Of code that need not be compiled: it is loaded while the constants are made. Ends before the code does.
+  std::future<std::unique_ptr<LoadedLayer>> loading{};
   explicit SharedLayer(LayerCode::Source source) : code(std::move(source)) {}
+
+  /// Compiles until `deadline`; the caller has the mutex.
+  void load(std::chrono::steady_clock::time_point deadline, std::size_t shared_bytes) {
+    if (!loaded && loading.valid()) loaded = loading.get();
+    const auto& machine_code = code.get(deadline);
+    if (!loaded) loaded = std::make_unique<LoadedLayer>(machine_code, shared_bytes);
+  }
 };
 
 /// `of_model`: the model's code.
@@ -101,6 +112,12 @@ std::shared_ptr<SharedLayer> shared_layer(const Layer& layer, const std::vector<
                         .of_model = stored == of_model.end() ? Array<std::byte>() : stored->bytes});
   shared->digest = digest;
   shared->model_has_others = !of_model.empty() && stored == of_model.end();
+  if (shared->code.source() != program::Prepared::Source::compiled)
+    shared->loading =
+        std::async(std::launch::async, [&code = shared->code, ordinal, bytes = layer.tiling.shared_bytes()] {
+          check(cudaSetDevice(ordinal));
+          return std::make_unique<LoadedLayer>(code.get({}), bytes);
+        });
   known = shared;
   return shared;
 }
@@ -130,8 +147,7 @@ class BoundGenerated final : public program::Bound {
     LayerCode& code = shared_->code;
     try {
       const std::lock_guard lock(shared_->mutex);
-      const auto& machine_code = code.get(deadline_);
-      if (!shared_->loaded) shared_->loaded = std::make_unique<LoadedLayer>(machine_code, layer_.tiling.shared_bytes());
+      shared_->load(deadline_, layer_.tiling.shared_bytes());
       make_launch();
       test();
     } catch (const DeviceError& error) {
