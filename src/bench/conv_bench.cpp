@@ -317,6 +317,18 @@ std::vector<ConvTiming> time_conv(const ConvCase& one, const ConvSides& sides, c
 }
 
 std::string conv_titles(Device device) {
+void add_beyond_bounds(const ConvCase& one, const ConvTiming& timing, BeyondBounds& beyond) {
+  const auto look = [&](const TimedKernel& timed, std::string_view number, const std::string& library) {
+    if (timed.deviation <= 1) return;
+    beyond.text += fmt::format("spdnn: {}: {}{} in {} deviates by {:.3g} times its bound\n", one.layer.name(), library,
+                               timed.kernel, number, timed.deviation);
+    beyond.ours = beyond.ours || library.empty();
+  };
+  look(timing.ours, timing.whole ? "int8" : "fp32", "");
+  for (const ConvPeer& peer : timing.with)
+    look(peer.timed, peer.rival->number(), peer.rival->ours ? "" : peer.rival->library + "'s ");
+}
+
   std::string titles = fmt::format("{:<34} {:>6} {:>6} {:>6} {:>7} {:<14} {:>10} {:>8}", "layer", "zeros", "input",
                                    "batch", "threads", "kernel", "p50 ms", "GFMA/s");
   for (const ConvRival& rival : conv_rivals(device)) titles += fmt::format(" {:>10} {:>7}", rival.key + " ms", "times");

@@ -83,6 +83,13 @@ std::vector<std::string> conv_variants(Device device);
 /// DeviceError if memory is short, or if the device cannot be used.
 std::vector<ConvTiming> time_conv(const ConvCase& one, const ConvSides& sides, const RunLimits& limits);
 
+/// Kernels with an output outside of their bound, one line each.
+struct BeyondBounds {
+  std::string text{};
+  bool ours = false;  ///< one of them is ours, not a library's
+};
+void add_beyond_bounds(const ConvCase& one, const ConvTiming& timing, BeyondBounds& beyond);
+
 /// A line of the table, after the one with its titles.
 std::string conv_titles(Device device);
 std::string conv_text(const ConvCase& one, const ConvTiming& timing);

@@ -85,19 +85,6 @@ std::string summary_text(const std::vector<ConvLine>& lines) {
   return text;
 }
 
-/// The kernels of a line with an output outside of its bound.
-std::string beyond_bounds(const bench::ConvCase& one, const bench::ConvTiming& timing) {
-  std::string text;
-  const auto look = [&](const bench::TimedKernel& timed, std::string_view precision) {
-    if (!(timed.deviation <= 1))
-      text += fmt::format("spdnn: {}: {} in {} deviates by {:.3g} times its bound\n", one.layer.name(), timed.kernel,
-                          precision, timed.deviation);
-  };
-  look(timing.ours, timing.whole ? "int8" : "fp32");
-  for (const bench::ConvPeer& peer : timing.with) look(peer.timed, peer.rival->number());
-  return text;
-}
-
 }  // namespace
 
 CommandForm bench_conv_form() {
@@ -148,7 +135,7 @@ int bench_conv(const Arguments& arguments) {
     std::fflush(files.printed());
   };
   std::string lines;
-  std::string beyond;
+  bench::BeyondBounds beyond;
   const Device device = cases.front().device;
   if (const std::string why_not = why_unusable(device); !why_not.empty()) throw DeviceError(why_not);
   for (const std::string& why_not : bench::absent_rivals(device)) std::fprintf(stderr, "spdnn: %s\n", why_not.c_str());
@@ -159,7 +146,7 @@ int bench_conv(const Arguments& arguments) {
       print(bench::conv_text(one, timing));
       lines += json_line(bench::conv_json(one, timing));
       files.keep(lines);
-      beyond += beyond_bounds(one, timing);
+      bench::add_beyond_bounds(one, timing, beyond);
     }
   ResultLines read;
   read_result_lines("times", lines, read);
@@ -167,8 +154,8 @@ int bench_conv(const Arguments& arguments) {
   files.write(lines, [&] {
     return to_html(results_document(read, {.title = "Convolutions: " + values["table"].as<std::string>()}));
   });
-  std::fputs(beyond.c_str(), stderr);
-  return beyond.empty() ? 0 : 1;
+  std::fputs(beyond.text.c_str(), stderr);
+  return beyond.ours ? 1 : 0;
 }
 
 }  // namespace spdnn::cli
