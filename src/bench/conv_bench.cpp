@@ -285,6 +285,7 @@ const std::vector<ConvRival>& conv_rivals(Device device) {
                                              {.key = "int8", .family = "onednn", .library = "oneDNN", .whole = true}};
   static const std::vector<ConvRival> on_gpu{{"direct", "conv_direct", "conv_direct", Precision::fp32, true},
                                              {"direct16", "conv_direct", "conv_direct", Precision::fp16, true},
+                                             {"uniform16", "conv_uniform", "conv_uniform", Precision::fp16, true},
                                              {"lowered", "conv_lowered", "cuSPARSE", Precision::fp32},
                                              {"fp32", "conv_dense", "cuDNN", Precision::fp32},
                                              {"tf32", "conv_dense", "cuDNN", Precision::tf32},
@@ -316,7 +317,6 @@ std::vector<ConvTiming> time_conv(const ConvCase& one, const ConvSides& sides, c
   return Bench(one, sides, limits).time();
 }
 
-std::string conv_titles(Device device) {
 void add_beyond_bounds(const ConvCase& one, const ConvTiming& timing, BeyondBounds& beyond) {
   const auto look = [&](const TimedKernel& timed, std::string_view number, const std::string& library) {
     if (timed.deviation <= 1) return;
@@ -329,6 +329,7 @@ void add_beyond_bounds(const ConvCase& one, const ConvTiming& timing, BeyondBoun
     look(peer.timed, peer.rival->number(), peer.rival->ours ? "" : peer.rival->library + "'s ");
 }
 
+std::string conv_titles(Device device) {
   std::string titles = fmt::format("{:<34} {:>6} {:>6} {:>6} {:>7} {:<14} {:>10} {:>8}", "layer", "zeros", "input",
                                    "batch", "threads", "kernel", "p50 ms", "GFMA/s");
   for (const ConvRival& rival : conv_rivals(device)) titles += fmt::format(" {:>10} {:>7}", rival.key + " ms", "times");

@@ -110,7 +110,7 @@ CommandForm bench_conv_form() {
           "Times our kernels for convolutions on the layers of a table, with random weights, pruned to the given "
           "sparsities, in fp32 and in int8, in turns with oneDNN's in fp32, bf16 and int8. On a GPU each of our kernel "
           "families is timed, including conv_uniform, conv_ecr and conv_pecr (benchmark only), in turns with "
-          "conv_direct in fp32 and fp16 (direct16), cuSPARSE's and cuDNN's kernels. "
+          "conv_direct in fp32 and fp16 (direct16), conv_uniform in fp16 (uniform16), cuSPARSE's and cuDNN's kernels. "
           "First and depthwise layers stay dense. Some outputs of each are compared with sums in fp64.",
       .usage = "spdnn bench conv --table NAME [OPTIONS]",
       .groups = {group},

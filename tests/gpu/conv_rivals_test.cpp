@@ -117,9 +117,31 @@ TEST_P(ConvRivals, StayWithinTheBound) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, ConvRivals,
-                         ::testing::Values("uniform", "ecr", "pecr", "pixels", "direct", "direct16", "lowered", "fp32",
-                                           "tf32", "fp16", "bf16"),
+                         ::testing::Values("uniform", "ecr", "pecr", "pixels", "direct", "direct16", "uniform16",
+                                           "lowered", "fp32", "tf32", "fp16", "bf16"),
                          [](const auto& one) { return one.param; });
+
+/// Layers of which a multiprocessor computes many tiles: the copies of the next ones overtake its sums.
+TEST(ConvDirect, StaysWithinTheBoundInManyRounds) {
+  const auto target = family_named("conv_direct").kernels(Precision::fp32).target(0);
+  target->use();
+  testing::Rng rng(5);
+  struct Layer {
+    Index channels, extent, filters, kernel, stride;
+  };
+  for (const auto& [channels, extent, filters, kernel, stride] :
+       {Layer{64, 40, 256, 1, 1}, {256, 28, 64, 1, 1}, {40, 30, 100, 3, 1}, {33, 41, 70, 3, 2}, {500, 4, 700, 1, 1}}) {
+    Window window = testing::same_window(kernel, kernel);
+    window.stride = {stride, stride};
+    const testing::ModelCase one = testing::convolution_case(
+        "", testing::random_convolution(rng, channels, filters, window, 0.1), {70, channels, extent, extent}, {});
+    for (const bench::ConvRival& rival : bench::conv_rivals(Device::cuda)) {
+      if (!rival.ours) continue;
+      EXPECT_LE(found_by(rival, one.model, {}, 70, 0, *target).ratio, 1) << rival.key << ", " << channels;
+    }
+    EXPECT_LE(found_by(uniform, one.model, {}, 70, 0, *target).ratio, 1) << channels;
+  }
+}
 
 TEST(ConvEcr, HasTheBitsOfConvDirectWhateverTheZerosOfTheInput) {
   const bench::ConvRival& direct = bench::conv_rivals(Device::cuda).front();

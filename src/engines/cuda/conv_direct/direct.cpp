@@ -13,9 +13,8 @@ namespace spdnn::cuda {
 
 namespace {
 
-constexpr std::size_t kUnit = 16;    ///< of copies to shared memory
-constexpr Index kMostChannels = 32;  ///< of a chunk
-constexpr std::size_t kEntryBytes = 8;
+constexpr std::size_t kUnit = 16;  ///< of copies to shared memory
+constexpr std::size_t kEntryBytes = DirectWeights::kEntryBytes;
 
 std::size_t aligned(std::size_t bytes) { return (bytes + kUnit - 1) / kUnit * kUnit; }
 
@@ -25,26 +24,6 @@ Index filters_of_list(const DirectTiling& tiling) { return tiling.form.equal ? t
 std::size_t lists_of(const DirectTiling& tiling) { return slots_of(tiling) / filters_of_list(tiling); }
 /// Entries that are read before it is known that there are none.
 std::size_t entries_ahead(const DirectTiling& tiling) { return filters_of_list(tiling); }
-std::size_t head_bytes(const DirectTiling& tiling) { return aligned((lists_of(tiling) + 1) * sizeof(Index)); }
-
-std::size_t tiles_of(const DirectShape& shape, const DirectTiling& tiling) {
-  const std::size_t across = (shape.out[1] + tiling.columns - 1) / tiling.columns;
-  return across * ((shape.out[0] + tiling.form.images - 1) / tiling.form.images);
-}
-
-/// The tile's columns with the fewest reads per output.
-void choose_columns(const DirectShape& shape, DirectTiling& tiling) {
-  const auto cost = [&](Index columns) {
-    const Index across = (shape.out[1] + columns - 1) / columns;
-    return across * (columns + 1.0);  // an entry costs about as much as a pixel
-  };
-  tiling.columns = 7;
-  // Forms that are only compared with others have no more instances of the kernel.
-  if (!tiling.form.equal && !tiling.form.half)
-    for (const Index columns : {4U, 2U, 1U})
-      if (cost(columns) < cost(tiling.columns)) tiling.columns = columns;
-  tiling.filters = filters_of_warp(tiling.columns, tiling.form);
-}
 
 /// Filters by slot, by falling number of non-zeros: dealt to the warps to and fro, or one warp's after another's.
 std::vector<Index> dealt(const DirectShape& shape, const DirectTiling& tiling, const CsrMatrix& weights) {
@@ -54,14 +33,17 @@ std::vector<Index> dealt(const DirectShape& shape, const DirectTiling& tiling, c
   std::stable_sort(order.begin(), order.end(), [&](Index a, Index b) { return count(a) > count(b); });
   const Index warps = tiling.filter_blocks * kDirectWarps;
   std::vector<Index> filters(std::size_t{warps} * tiling.filters, kNoFilter);
+  const auto give = [&](Index place, Index slot, Index filter) {  // all blocks of filters have about as much to do
+    const Index warp = place % tiling.filter_blocks * kDirectWarps + place / tiling.filter_blocks;
+    filters[std::size_t{warp} * tiling.filters + slot] = filter;
+  };
   for (Index i = 0; i < shape.filters; ++i) {
-    if (tiling.form.equal) {
-      filters[i] = order[i];
-      continue;
-    }
     const Index round = i / warps;
     const Index place = i % warps;
-    filters[std::size_t{round % 2 == 0 ? place : warps - 1 - place} * tiling.filters + round] = order[i];
+    if (tiling.form.equal)
+      give(i / tiling.filters, i % tiling.filters, order[i]);
+    else
+      give(round % 2 == 0 ? place : warps - 1 - place, round, order[i]);
   }
   return filters;
 }
@@ -92,7 +74,9 @@ void for_each_part(const DirectShape& shape, const DirectTiling& tiling, const C
   std::vector<Index> begins;
   std::vector<std::uint64_t> entries;
   std::vector<Offset> next(slots);
-  const auto next_begin = [&] { return static_cast<Index>(head_bytes(tiling) / kEntryBytes + entries.size()); };
+  const auto next_begin = [&] {
+    return static_cast<Index>(DirectWeights::head_bytes(tiling) / kEntryBytes + entries.size());
+  };
   for (Index block = 0; block < tiling.filter_blocks; ++block) {
     const auto filter_of = [&](std::size_t slot) { return filters[block * slots + slot]; };
     for (std::size_t slot = 0; slot < slots; ++slot)
@@ -129,7 +113,7 @@ void for_each_part(const DirectShape& shape, const DirectTiling& tiling, const C
 }
 
 std::size_t part_bytes(const DirectTiling& tiling, std::size_t entries) {
-  return aligned(head_bytes(tiling) + entries * kEntryBytes);
+  return aligned(DirectWeights::head_bytes(tiling) + entries * kEntryBytes);
 }
 
 /// The number of entries of each part, in order, without those that are read ahead.
@@ -171,62 +155,6 @@ DirectShape direct_shape(const ConvolutionShape& convolution) {
   return shape;
 }
 
-std::optional<DirectTiling> direct_tiling(const DirectShape& shape, std::size_t nonzeros, std::size_t block_bytes,
-                                          const DirectForm& form) {
-  DirectTiling tiling{.form = form};
-  choose_columns(shape, tiling);
-  const auto read = [&](Index pixels, std::size_t axis) {
-    return (pixels - 1) * shape.stride[axis] + (shape.kernel[axis] - 1) * shape.dilation[axis] + 1;
-  };
-  tiling.rows_read = read(form.images, 0);
-  tiling.columns_read = read(tiling.columns, 1);
-  if (form.half) tiling.columns_read |= 1U;  // so that the two rows that are read at the same time have other banks
-  tiling.filter_blocks = (shape.filters + kDirectWarps * tiling.filters - 1) / (kDirectWarps * tiling.filters);
-  if (static_cast<double>(tiles_of(shape, tiling)) * tiling.filter_blocks * shape.blocks > 0x7fffffff)
-    return std::nullopt;
-  // Two chunks are in shared memory, with the entries of a block of filters: of these some have more than others.
-  constexpr double kUneven = 3;
-  const double entries = kUneven * static_cast<double>(nonzeros) / std::max(Index{1}, tiling.filter_blocks) /
-                         std::max(Index{1}, shape.channels);
-  const double bytes =
-      static_cast<double>(tiling.rows_read) * tiling.columns_read * static_cast<double>(form.pixel_bytes()) +
-      static_cast<double>(kEntryBytes) * entries;
-  const double most = (static_cast<double>(block_bytes) / 2 - static_cast<double>(head_bytes(tiling))) / bytes;
-  if (most < 1) return std::nullopt;
-  tiling.channels = std::min({kMostChannels, shape.channels, static_cast<Index>(std::min(most, 1e6))});
-  tiling.chunks = (shape.channels + tiling.channels - 1) / tiling.channels;
-  tiling.channels = (shape.channels + tiling.chunks - 1) / tiling.chunks;
-  return tiling;
-}
-
-std::size_t direct_blocks(const DirectShape& shape, const DirectTiling& tiling) {
-  return tiles_of(shape, tiling) * tiling.filter_blocks * shape.blocks;
-}
-
-double direct_seconds(const DirectShape& shape, const DirectTiling& tiling, std::size_t entries,
-                      Index multiprocessors) {
-  // Fitted to layers of 128 images on an H200.
-  constexpr double kLaunch = 3e-6;
-  constexpr double kClock = 1.87e9;           // Hz; 128 bytes of shared memory are read in a clock
-  constexpr double kChunk = 0.53e-6;          // barriers, and the first reads
-  constexpr double kBlock = 8e-6;             // the first chunk's copy, and storing the sums
-  constexpr double kBytesOfL2 = 4e10;         // that a multiprocessor moves in a second
-  constexpr double kBytesPerSecond = 2.5e12;  // of device memory
-  constexpr double kBytesPerClock = 128;
-  const auto pixel = static_cast<double>(tiling.form.pixel_bytes());
-  const double pixels = static_cast<double>(tiling.form.images) * tiling.columns;
-  const double entries_of_block = static_cast<double>(entries) / std::max(tiling.filter_blocks, Index{1});
-  const double clocks = entries_of_block * (1 + pixels * pixel / kBytesPerClock);
-  const double computing = clocks / kClock + kChunk * tiling.chunks + kBlock;
-  const double results = pixels * std::min(shape.filters, kDirectWarps * tiling.filters);
-  const double moving = (static_cast<double>(tiling.tile_bytes()) * tiling.chunks + results * pixel) / kBytesOfL2;
-  const double rounds = std::ceil(static_cast<double>(direct_blocks(shape, tiling)) / multiprocessors);
-  const double numbers = static_cast<double>(shape.in[0]) * shape.in[1] * shape.channels +
-                         static_cast<double>(shape.out[0]) * shape.out[1] * shape.filters;
-  const double bytes = numbers * shape.blocks * pixel;
-  return kLaunch + std::max(rounds * std::max(computing, moving), bytes / kBytesPerSecond);
-}
-
 std::size_t direct_stage_bytes(const DirectTiling& tiling, std::size_t part_bytes) {
   return (tiling.tile_bytes() + part_bytes + kPixelBytes - 1) / kPixelBytes * kPixelBytes;
 }
@@ -235,6 +163,9 @@ std::size_t direct_shared_bytes(const DirectTiling& tiling, std::size_t part_byt
   return 2 * direct_stage_bytes(tiling, part_bytes) + 2 * kPixelBytes;
 }
 
+std::size_t DirectWeights::head_bytes(const DirectTiling& tiling) {
+  return aligned((lists_of(tiling) + 1) * sizeof(Index));
+}
 std::size_t DirectWeights::filters_at(const DirectTiling& tiling) {
   return aligned((std::size_t{tiling.filter_blocks} * tiling.chunks + 1) * sizeof(Index));
 }
@@ -253,7 +184,8 @@ std::size_t DirectWeights::entries(const DirectShape& shape, const DirectTiling&
 
 std::size_t DirectWeights::bytes(const DirectShape& shape, const DirectTiling& tiling, std::size_t entries) {
   const std::size_t parts = std::size_t{tiling.filter_blocks} * tiling.chunks;
-  return parts_at(shape, tiling) + parts * (head_bytes(tiling) + entries_ahead(tiling) * kEntryBytes + kUnit) +
+  return parts_at(shape, tiling) +
+         parts * (DirectWeights::head_bytes(tiling) + entries_ahead(tiling) * kEntryBytes + kUnit) +
          entries * kEntryBytes;
 }
 
@@ -267,13 +199,14 @@ std::size_t DirectWeights::largest_part(const DirectShape& shape, const DirectTi
 void DirectWeights::pack(const DirectShape& shape, const DirectTiling& tiling, const CsrMatrix& weights,
                          const float* bias, std::byte* to) {
   std::vector<Index> starts{static_cast<Index>(parts_at(shape, tiling))};
-  for_each_part(
-      shape, tiling, weights, [&](const std::vector<Index>& begins, const std::vector<std::uint64_t>& entries) {
-        std::byte* const part = to + starts.back();
-        std::memcpy(part, begins.data(), begins.size() * sizeof(Index));
-        std::copy(entries.begin(), entries.end(), reinterpret_cast<std::uint64_t*>(part + head_bytes(tiling)));
-        starts.push_back(starts.back() + static_cast<Index>(part_bytes(tiling, entries.size())));
-      });
+  for_each_part(shape, tiling, weights,
+                [&](const std::vector<Index>& begins, const std::vector<std::uint64_t>& entries) {
+                  std::byte* const part = to + starts.back();
+                  std::memcpy(part, begins.data(), begins.size() * sizeof(Index));
+                  std::copy(entries.begin(), entries.end(),
+                            reinterpret_cast<std::uint64_t*>(part + DirectWeights::head_bytes(tiling)));
+                  starts.push_back(starts.back() + static_cast<Index>(part_bytes(tiling, entries.size())));
+                });
   std::memcpy(to, starts.data(), starts.size() * sizeof(Index));
   const std::vector<Index> filters = dealt(shape, tiling, weights);
   std::memcpy(to + filters_at(tiling), filters.data(), filters.size() * sizeof(Index));

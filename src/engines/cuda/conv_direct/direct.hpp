@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "engines/cuda/conv_direct/functions.hpp"
 #include "engines/cuda/layers/activation.hpp"
@@ -40,7 +41,7 @@ inline constexpr Index kTermsInHalves = 16;
 struct DirectForm {
   Index images = 4;    ///< of a lane: 2, 4 or 8. A tile has as many rows of output pixels, as a warp has all images
   bool equal = false;  ///< the filters of a warp have equally many entries in a chunk: weights of 0 fill them up
-  bool half = false;   ///< input, weights and output are fp16; with four images of a lane
+  bool half = false;   ///< input, weights and output are fp16; with four images of a lane, or an equal form
 
   /// Forms that are only compared with others fuse none: the code of functions is most of an instance.
   SPDNN_HOST_DEVICE constexpr bool has_functions() const { return !equal && !half; }
@@ -50,6 +51,7 @@ struct DirectForm {
 /// The filters of a warp whose sums fit into registers, for tiles of 7, 4, 2 or 1 columns.
 constexpr Index filters_of_warp(Index columns, const DirectForm& form) {
   const Index with_four_images = columns == 7 ? 3 : columns == 4 ? 4 : columns == 2 ? 6 : 8;
+  if (form.equal && form.half) return 8 / form.images;  // sums of halves and those of fp32 take registers
   return with_four_images * 4 / form.images;
 }
 
@@ -70,14 +72,26 @@ struct DirectTiling {
   }
 };
 
-/// The tiling for blocks with so much shared memory; empty if not even one channel fits, or if the grid is too large.
-std::optional<DirectTiling> direct_tiling(const DirectShape& shape, std::size_t nonzeros, std::size_t block_bytes,
-                                          const DirectForm& form = {});
-/// Blocks of a launch: tiles, blocks of filters and of images.
-std::size_t direct_blocks(const DirectShape& shape, const DirectTiling& tiling);
+/// Planes of 1x1 convolutions are divided into tiles as if they were one long row, where that leaves less of them
+/// empty.
+DirectShape tiled_shape(const DirectShape& shape, Index columns);
 
-/// Predicted seconds of a launch. A multiprocessor has one block at a time, so that a launch of few blocks takes as
-/// long as one with a block for each multiprocessor. `entries`: DirectWeights::entries().
+/// A device's multiprocessors, each of which has one block, with so much shared memory.
+struct DirectDevice {
+  Index multiprocessors;
+  std::size_t block_bytes;
+};
+/// All tilings whose blocks fit, by columns; none if not even one channel fits, or if there are too many items.
+std::vector<DirectTiling> direct_tilings(const DirectShape& shape, std::size_t nonzeros, const DirectDevice& device,
+                                         const DirectForm& form = {});
+/// The one that is predicted to be the fastest, if there is one.
+std::optional<DirectTiling> direct_tiling(const DirectShape& shape, std::size_t nonzeros, const DirectDevice& device,
+                                          const DirectForm& form = {});
+/// What the blocks of a launch share among them: tiles of all images, for blocks of filters.
+std::size_t direct_items(const DirectShape& shape, const DirectTiling& tiling);
+
+/// Predicted seconds of a launch. All items take about as long, so that a launch of few takes as long as one with an
+/// item for each multiprocessor. `entries`: DirectWeights::entries().
 double direct_seconds(const DirectShape& shape, const DirectTiling& tiling, std::size_t entries, Index multiprocessors);
 
 /// The weights as the kernel reads them, one array after another:
@@ -91,6 +105,8 @@ double direct_seconds(const DirectShape& shape, const DirectTiling& tiling, std:
 /// each, and so on; filters with about as many non-zeros share a warp.
 class DirectWeights {
  public:
+  static constexpr std::size_t kEntryBytes = 8;
+
   /// The entries of all parts, with those of weight 0.
   static std::size_t entries(const DirectShape& shape, const DirectTiling& tiling, const CsrMatrix& weights);
   /// At least the bytes that pack() writes for so many entries.
@@ -101,6 +117,7 @@ class DirectWeights {
   /// The largest part in bytes.
   static std::size_t largest_part(const DirectShape& shape, const DirectTiling& tiling, const CsrMatrix& weights);
 
+  static std::size_t head_bytes(const DirectTiling& tiling);  ///< of a part, before its entries
   static std::size_t filters_at(const DirectTiling& tiling);
   static std::size_t bias_at(const DirectTiling& tiling);
   static std::size_t parts_at(const DirectShape& shape, const DirectTiling& tiling);
@@ -108,7 +125,7 @@ class DirectWeights {
 
 /// Shared memory for a chunk: its tile and its part of the weights.
 std::size_t direct_stage_bytes(const DirectTiling& tiling, std::size_t part_bytes);
-/// Shared memory of a block: two chunks with their padding, and the barriers that signal their arrival.
+/// Shared memory of a block: its chunks with their padding, and the barriers that signal their arrival.
 std::size_t direct_shared_bytes(const DirectTiling& tiling, std::size_t part_bytes);
 
 /// y = functions(convolution of x). `part_bytes`: largest_part().

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "engines/cuda/conv_direct/direct.cuh"
 #include "engines/cuda/conv_direct/input_map.hpp"
 #include "engines/cuda/conv_direct/mapped_reader.cuh"
 #include "engines/cuda/runtime/check.hpp"
@@ -25,8 +26,8 @@ void launch_kernel(const DirectArgs& args, std::size_t part_bytes, const typenam
   const std::size_t bytes = direct_shared_bytes(args.tiling, part_bytes) - kPixelBytes;  // the barriers are not dynamic
   const auto kernel = direct_kernel<Config, Reader>;
   check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)));
-  kernel<<<static_cast<unsigned>(direct_blocks(args.shape, args.tiling)), kDirectThreads, bytes, stream>>>(args,
-                                                                                                           source);
+  const auto blocks = std::min(args.items, static_cast<Index>(current_device_properties().multiProcessorCount));
+  kernel<<<blocks, kDirectThreads, bytes, stream>>>(args, source);
   check_launch();
 }
 

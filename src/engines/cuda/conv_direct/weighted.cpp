@@ -101,14 +101,15 @@ std::vector<Part> parts_of(const Request& request, const Convolution& convolutio
 }
 
 /// Finds the tiling of a part; false if it does not fit.
-bool fit(Part& part, std::size_t block_bytes, const DirectForm& form) {
-  for (std::size_t bytes = block_bytes; bytes > block_bytes / 8; bytes -= block_bytes / 8) {
-    const std::optional<DirectTiling> tiling = direct_tiling(part.shape, part.weights->entries(), bytes, form);
+bool fit(Part& part, const DirectDevice& device, const DirectForm& form) {
+  for (DirectDevice less = device; less.block_bytes > device.block_bytes / 8;
+       less.block_bytes -= device.block_bytes / 8) {
+    const std::optional<DirectTiling> tiling = direct_tiling(part.shape, part.weights->entries(), less, form);
     if (!tiling) return false;
     part.tiling = *tiling;
     part.part_bytes = DirectWeights::largest_part(part.shape, *tiling, *part.weights);
     part.entries = DirectWeights::entries(part.shape, *tiling, *part.weights);
-    if (direct_shared_bytes(*tiling, part.part_bytes) <= block_bytes) return true;
+    if (direct_shared_bytes(*tiling, part.part_bytes) <= device.block_bytes) return true;
   }
   return false;
 }
@@ -140,14 +141,15 @@ std::string detail_of(const std::vector<Part>& parts, const DirectForm& form) {
 
 Offers direct_offers(const Request& request, std::vector<Part> parts, const DirectForm& form = {},
                      decltype(&convolve_directly) convolve = convolve_directly) {
-  const cudaDeviceProp& device = current_device_properties();
+  const cudaDeviceProp& properties = current_device_properties();
+  const DirectDevice device{static_cast<Index>(properties.multiProcessorCount), properties.sharedMemPerBlockOptin};
   std::size_t bytes = 0;
   double seconds = 0;
   for (Part& part : parts) {
-    if (!fit(part, device.sharedMemPerBlockOptin, form)) return {};
+    if (!fit(part, device, form)) return {};
     part.weights_at = bytes;
     bytes += part.bytes();
-    seconds += direct_seconds(part.shape, part.tiling, part.entries, static_cast<Index>(device.multiProcessorCount));
+    seconds += direct_seconds(part.shape, part.tiling, part.entries, device.multiprocessors);
   }
   if (parts.empty()) return {};
   const bool fuses = form.has_functions() || request.step.fused.empty();
@@ -262,15 +264,15 @@ Offers convolution_offers(const Request& request, const Convolution& convolution
 
 Offers convolution_offers_in(const DirectForm& form, decltype(&convolve_directly) convolve, const Request& request,
                              const Convolution& convolution) {
-  if (!has_images(request, 0) || convolution.weights.csr().entries() > kMostNonzeros) return {};
+  const CsrMatrix& weights = convolution.weights.csr();
+  if (!has_images(request, 0) || weights.entries() > kMostNonzeros) return {};
+  const auto too_large = [&](float weight) { return !std::isfinite(float_of_f16(nearest_f16(weight))); };
+  for (Offset i = 0; form.half && i < weights.entries(); ++i)
+    if (too_large(weights.entry_value(i))) return program::only({.why_not = "a weight is beyond fp16"});
   return direct_offers(request, parts_of(request, convolution), form, convolve);
 }
 
 Offers half_offers(const Request& request, const Convolution& convolution) {
-  const auto too_large = [&](float weight) { return !std::isfinite(float_of_f16(nearest_f16(weight))); };
-  const CsrMatrix& weights = convolution.weights.csr();
-  for (Offset i = 0; i < weights.entries(); ++i)
-    if (too_large(weights.entry_value(i))) return program::only({.why_not = "a weight is beyond fp16"});
   return convolution_offers_in({.half = true}, convolve_halves, request, convolution);
 }
 

@@ -40,12 +40,14 @@ double measured_seconds(const program::Request& request, const program::Offer& o
   return *std::min_element(seconds.begin(), seconds.end());
 }
 
+template <bool kHalf>
 std::vector<program::Offer> uniform_offers(const program::Request& request, const Convolution& convolution) try {
   std::vector<program::Offer> offers;
   std::vector<std::string> times;
   for (const Index images : kSubBatches)
-    for (program::Offer& offer :
-         convolution_offers_in({.images = images, .equal = true}, convolve_uniformly, request, convolution)) {
+    for (program::Offer& offer : convolution_offers_in({.images = images, .equal = true, .half = kHalf},
+                                                       convolve_uniformly, request, convolution)) {
+      if (!offer.takes()) return program::only(std::move(offer));
       offer.seconds = measured_seconds(request, offer);
       offer.detail = fmt::format("subBatchSize {}, {}", images, offer.detail);
       times.push_back(fmt::format("{}: {:.4f} ms", images, 1e3 * offer.seconds));
@@ -65,10 +67,11 @@ std::vector<program::Offer> uniform_offers(const program::Request& request, cons
 }  // namespace cuda
 
 program::FamilyKernels kernels_conv_uniform(Precision precision) {
-  static const program::OperationKernel kernel("conv_uniform", cuda::uniform_offers);
-  if (precision != Precision::fp32)
-    return {.why_not = fmt::format("conv_uniform does not compute in {}", to_string(precision))};
-  return {.kernels = {&kernel}};
+  static const program::OperationKernel kernel("conv_uniform", cuda::uniform_offers<false>);
+  static const program::OperationKernel half("conv_uniform", cuda::uniform_offers<true>);
+  if (precision == Precision::fp32) return {.kernels = {&kernel}};
+  if (precision == Precision::fp16) return {.kernels = {&half}};
+  return {.why_not = fmt::format("conv_uniform does not compute in {}", to_string(precision))};
 }
 
 }  // namespace spdnn

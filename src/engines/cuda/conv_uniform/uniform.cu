@@ -6,14 +6,22 @@ namespace spdnn::cuda {
 
 namespace {
 
+template <Index kImages, bool kHalf>
+void launch_form(const DirectArgs& args, std::size_t part_bytes, cudaStream_t stream) {
+  const MappedReader::Source source = mapped_source(args);
+  if (args.shape.stride[1] == 1)
+    launch_kernel<DirectConfig<7, 1, kImages, true, kHalf>, MappedReader>(args, part_bytes, source, stream);
+  else
+    launch_kernel<DirectConfig<7, 0, kImages, true, kHalf>, MappedReader>(args, part_bytes, source, stream);
+}
+
 template <Index kImages>
 void launch(const DirectArgs& args, std::size_t part_bytes, cudaStream_t stream) {
   if (!is_mapped(args.tiling)) throw DeviceError("conv_uniform: the copy engine cannot read the input");
-  const MappedReader::Source source = mapped_source(args);
-  if (args.shape.stride[1] == 1)
-    launch_kernel<DirectConfig<7, 1, kImages, true>, MappedReader>(args, part_bytes, source, stream);
+  if (args.tiling.form.half)
+    launch_form<kImages, true>(args, part_bytes, stream);
   else
-    launch_kernel<DirectConfig<7, 0, kImages, true>, MappedReader>(args, part_bytes, source, stream);
+    launch_form<kImages, false>(args, part_bytes, stream);
 }
 
 }  // namespace
