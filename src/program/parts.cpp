@@ -14,7 +14,7 @@ namespace {
 /// ms of processor time for an image whose largest step has 4.8 MB, 6.2 with four of them, and 7.3 with eight and more.
 constexpr double kBytesOfStep = 8e6;
 
-/// So many that threads of unequal speed end together.
+/// So many that threads of unequal speed end together, where a part takes long.
 constexpr Index kPartsOfThread = 8;
 
 double bytes_of_image(const Model& model, ValueId value) {
@@ -47,12 +47,13 @@ Parts parts_of(const Model& model, Index batch, int threads) {
     all += bytes;
     largest = std::max(largest, bytes);
   }
-  if (largest * batch <= kBytesOfStep) return {batch};
-  const auto fitting = static_cast<Index>(std::min<double>(kBytesOfStep / largest, batch));
   const auto each = narrow<Index>(threads);
   const bool by_threads = threads > 1 && batch >= 2 * each;
-  const Index images = by_threads ? std::max<Index>(1, std::min<Index>(fitting, batch / (kPartsOfThread * each)))
-                                  : std::max(each, fitting);
+  const bool small = largest * batch <= kBytesOfStep;
+  if (small && !by_threads) return {batch};
+  const auto fitting = static_cast<Index>(std::min<double>(kBytesOfStep / largest, batch));
+  const Index of_thread = small ? (batch - 1) / each + 1 : batch / (kPartsOfThread * each);
+  const Index images = by_threads ? std::max<Index>(1, std::min<Index>(fitting, of_thread)) : std::max(each, fitting);
   if (images >= batch || bytes_of_weights(model) > all * images) return {batch};
   if (by_threads) return {images, threads};
   const Index parts = (batch - 1) / images + 1;

@@ -11,9 +11,10 @@ struct Parts {
   int teams = 1;  ///< 1: all threads; or as many as there are threads
 };
 
-/// All images at once, if they are small, if the weights take more memory than what all steps of a part read and write,
-/// or if an output is the same for all. Otherwise parts for which that stays in caches, one after another, each by a
-/// thread if there are enough.
+/// All images at once, if the weights take more memory than what all steps of a part read and write, or if an output is
+/// the same for all. Otherwise parts for which that stays in caches, each by a thread if there are enough; small images
+/// in one part for each thread, as each step at whose end threads wait for one another costs a turn of the scheduler on
+/// a busy machine. Small images are computed at once where there are too few for that.
 Parts parts_of(const Model& model, Index batch, int threads);
 
 }  // namespace spdnn::program

@@ -1,10 +1,12 @@
-// Decisions that need no kernel: the nodes that may be fused, and the places of buffers.
+// Decisions that need no kernel: the nodes that may be fused, the places of buffers, and the images that a thread
+// computes.
 
 #include "program/steps.hpp"
 
 #include <gtest/gtest.h>
 
 #include "program/arena.hpp"
+#include "program/parts.hpp"
 #include "prune/quantise_values.hpp"
 #include "support/models.hpp"
 
@@ -37,6 +39,20 @@ TEST(Arena, BuffersOfOneTimeDoNotOverlap) {
       }
     }
   }
+}
+
+// A thread that waits at the end of each node waits for the scheduler, too, on a busy machine.
+TEST(Parts, ThreadsComputeImagesOfTheirOwnHoweverSmallTheseAre) {
+  ModelBuilder builder;
+  const Model model = builder.finish({builder.add(Activation{}, {builder.input({kBatchExtent, 1, 28, 28})})});
+  const auto in_parts = [&](Index batch, int threads) {
+    const program::Parts parts = program::parts_of(model, batch, threads);
+    return std::pair(parts.images, parts.teams);
+  };
+  EXPECT_EQ(in_parts(64, 2), std::pair(Index{32}, 2));
+  EXPECT_EQ(in_parts(5, 2), std::pair(Index{3}, 2));
+  EXPECT_EQ(in_parts(64, 1), std::pair(Index{64}, 1));
+  EXPECT_EQ(in_parts(3, 2), std::pair(Index{3}, 1));
 }
 
 TEST(Arena, AChainTakesTheTwoLargestNeighboursAndNoMore) {

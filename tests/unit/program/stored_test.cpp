@@ -111,7 +111,7 @@ TEST_P(StoredPrograms, AreUsedOnlyWhereAllIsAsItWas) {
   const std::string text = stored();
   const std::string unused = "the program stored with the model is not used, and another compiled: its ";
   EXPECT_EQ(remark(with(text), options_for(3, 1)), unused + "threads: 2, now: 1");
-  EXPECT_EQ(remark(with(text), options_for(4, 2)), unused + "images: 3, now: 4");
+  EXPECT_EQ(remark(with(text), options_for(2, 2)), unused + "images: 3, now: 2");
   ModelEngineOptions alone = options_for(3, 2);
   alone.epilogues = false;
   EXPECT_EQ(remark(with(text), alone), unused + "epilogues: yes, now: no");
