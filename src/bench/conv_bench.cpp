@@ -20,6 +20,8 @@
 #include "program/trial.hpp"
 #include "prune/quantise.hpp"
 #include "prune/quantise_values.hpp"
+#include "prune/select.hpp"
+#include "prune/two_of_four.hpp"
 #include "report/phases.hpp"
 #include "spdnn/error.hpp"
 
@@ -68,6 +70,22 @@ Model whole_model_of(const ConvCase& one) {
   quantise(model, {Quantisation::Kind::int8, 8});
   quantise_values(model, {{model.inputs.front(), {0, 255 * kByteScale}}});
   return model;
+}
+
+/// The layer with its weights stored as 2:4, or why they are not.
+struct GroupedModel {
+  Model model{};
+  std::string why_not{};
+};
+GroupedModel grouped_model_of(const ConvCase& one) {
+  GroupedModel grouped{model_of(one)};
+  try {
+    if (store_two_of_four(grouped.model).nodes == 0)
+      return {{}, fmt::format("its filters have fewer than {} weights", kFewWeights)};
+  } catch (const DataError& error) {
+    return {{}, error.what()};
+  }
+  return grouped;
 }
 
 constexpr double kCompileSeconds = 600;  ///< that generating code for a layer may take
@@ -159,6 +177,7 @@ class Bench {
         threads_(one.threads),
         model_(pooled_model_of(one)),
         whole_model_(one.device == Device::cpu ? whole_model_of(one) : Model()),
+        grouped_(needs_groups() ? grouped_model_of(one) : GroupedModel()),
         target_(target_on(one.device)) {
     if (target_ != nullptr) target_->use();
   }
@@ -179,18 +198,30 @@ class Bench {
   }
 
  private:
+  /// Whether a rival of this machine takes weights stored as 2:4.
+  bool needs_groups() const {
+    const std::vector<ConvRival>& rivals = conv_rivals(one_.device);
+    return std::any_of(rivals.begin(), rivals.end(), [&](const ConvRival& rival) {
+      return rival.grouped && is_among(sides_.with, rival.key) &&
+             kernels_of(rival.family, rival.precision).why_not.empty();
+    });
+  }
+
   ConvTiming time(const std::string& variant, const Best& ours, const Work& work) const {
     program::Trial trial = trial_of(Precision::fp32, ours, work);
     ConvTiming timing = counted(work);
     timing.variant = variant;
     timing.whole = work.whole;
     timing.load = machine_load();
+    timing.not_grouped = grouped_.why_not;
     for (const ConvRival& rival : conv_rivals(one_.device)) {
       if (!is_among(sides_.with, rival.key)) continue;
       if (rival.family == variant && rival.precision == Precision::fp32) continue;
-      const Work& same = rival.whole ? whole_ : layer_;
+      const Work& same = rival.grouped ? grouped_layer_ : rival.whole ? whole_ : layer_;
+      if (!same.exists()) continue;
       const std::optional<Best> best =
           best_offer(kernels_of(rival.family, rival.precision).kernels, request_in(rival.precision, same));
+      if (!best && rival.grouped) timing.not_grouped = why_none(rival, same);
       if (!best) continue;
       program::Trial other = trial_of(rival.precision, *best, same);
       InTurns found = time_in_turns({trial_side(trial), trial_side(other)}, limits_);
@@ -201,6 +232,14 @@ class Bench {
     if (timing.with.empty())
       timing.ours = timed(ours, trial, time_in_turns({trial_side(trial)}, limits_).sides[0], Precision::fp32, work);
     return timing;
+  }
+
+  /// Why a rival does not take a layer.
+  std::string why_none(const ConvRival& rival, const Work& work) const {
+    for (const program::Kernel* const kernel : kernels_of(rival.family, rival.precision).kernels)
+      for (const program::Offer& offer : kernel->offers(request_in(rival.precision, work)))
+        if (!offer.takes()) return offer.why_not;
+    return {};
   }
 
   program::Trial trial_of(Precision precision, const Best& best, const Work& work) const {
@@ -257,8 +296,10 @@ class Bench {
   program::Threads threads_;
   Model model_;
   Model whole_model_;
+  GroupedModel grouped_;
   Work layer_{model_, {0, {}}};
   Work pooled_{model_, {0, {1, 2}}};
+  Work grouped_layer_{grouped_.model, {0, {}}};
   Work whole_{whole_model_, {static_cast<Index>(whole_model_.nodes.size()) - 1, {}}, true};
   std::shared_ptr<program::Target> target_;
 };
@@ -277,6 +318,10 @@ nlohmann::ordered_json timed_json(const TimedKernel& timed, Index batch) {
   return json;
 }
 
+ConvRival grouped_rival(const char* key, Precision precision) {
+  return {.key = key, .family = "conv_2to4", .library = "cuSPARSELt", .precision = precision, .grouped = true};
+}
+
 }  // namespace
 
 const std::vector<ConvRival>& conv_rivals(Device device) {
@@ -287,6 +332,8 @@ const std::vector<ConvRival>& conv_rivals(Device device) {
                                              {"direct16", "conv_direct", "conv_direct", Precision::fp16, true},
                                              {"uniform16", "conv_uniform", "conv_uniform", Precision::fp16, true},
                                              {"lowered", "conv_lowered", "cuSPARSE", Precision::fp32},
+                                             grouped_rival("2to4", Precision::fp16),
+                                             grouped_rival("2to4bf16", Precision::bf16),
                                              {"fp32", "conv_dense", "cuDNN", Precision::fp32},
                                              {"tf32", "conv_dense", "cuDNN", Precision::tf32},
                                              {"fp16", "conv_dense", "cuDNN", Precision::fp16},
@@ -332,7 +379,7 @@ void add_beyond_bounds(const ConvCase& one, const ConvTiming& timing, BeyondBoun
 std::string conv_titles(Device device) {
   std::string titles = fmt::format("{:<34} {:>6} {:>6} {:>6} {:>7} {:<14} {:>10} {:>8}", "layer", "zeros", "input",
                                    "batch", "threads", "kernel", "p50 ms", "GFMA/s");
-  for (const ConvRival& rival : conv_rivals(device)) titles += fmt::format(" {:>10} {:>7}", rival.key + " ms", "times");
+  for (const ConvRival& rival : conv_rivals(device)) titles += fmt::format(" {:>11} {:>7}", rival.key + " ms", "times");
   return titles + fmt::format(" {:>6}\n", "load");
 }
 
@@ -344,8 +391,8 @@ std::string conv_text(const ConvCase& one, const ConvTiming& timing) {
     const auto with = std::find_if(timing.with.begin(), timing.with.end(),
                                    [&](const ConvPeer& peer) { return peer.rival == &rival; });
     text += with == timing.with.end()
-                ? fmt::format(" {:>10} {:>7}", "-", "-")
-                : fmt::format(" {:>10.4f} {:>7.2f}", with->timed.times.median() * 1e3, 1 / with->ratio.median);
+                ? fmt::format(" {:>11} {:>7}", "-", "-")
+                : fmt::format(" {:>11.4f} {:>7.2f}", with->timed.times.median() * 1e3, 1 / with->ratio.median);
   }
   return text + fmt::format(" {:>6.2f}\n", timing.load);
 }

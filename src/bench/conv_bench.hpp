@@ -29,13 +29,14 @@ struct ConvRival {
   std::string family;  ///< of src/engines/kernels.def
   std::string library;
   Precision precision = Precision::fp32;
-  bool ours = false;   ///< has lines of its own as well, without this rival
-  bool whole = false;  ///< in int8: bytes times weights of 8 bits, to results of fp32
+  bool ours = false;     ///< has lines of its own as well, without this rival
+  bool whole = false;    ///< in int8: bytes times weights of 8 bits, to results of fp32
+  bool grouped = false;  ///< with weights stored as 2:4
 
   std::string_view number() const { return whole ? "int8" : to_string(precision); }
 };
-/// On the CPU oneDNN, on a GPU our conv_direct, cuSPARSE on the unfolded input, and cuDNN; in each of their
-/// precisions.
+/// On the CPU oneDNN, on a GPU our conv_direct, cuSPARSE and cuSPARSELt on the unfolded input, and cuDNN; in each of
+/// their precisions.
 const std::vector<ConvRival>& conv_rivals(Device device);
 /// Why rivals are missing on this machine, or from layers that they would not compute exactly: one line each.
 std::vector<std::string> absent_rivals(Device device);
@@ -65,6 +66,7 @@ struct ConvTiming {
   TimedKernel ours{};
   double load = 0;               ///< see machine_load()
   std::vector<ConvPeer> with{};  ///< the rivals that there are
+  std::string not_grouped{};     ///< why a rival that takes weights stored as 2:4 does not take this layer
 };
 
 /// Which of our kernels and rivals are timed, by variant and by key; none given: all.

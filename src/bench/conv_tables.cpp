@@ -98,13 +98,22 @@ Layers pietron() {
 /// Wang, arXiv 2008.11849: pointwise layers of MobileNetV1, 3x3 ones of ResNet-50.
 Layers sparsert() { return joined(mobilenet_pointwise(), resnet50_3x3()); }
 
+/// Linear layers as 1x1 convolutions: those of VGG-16, and the two of a block of BERT-large (Devlin et al. 2019) on 384
+/// words.
+Layers linear() {
+  Layers layers{square(25088, 1, 4096, 1), square(4096, 1, 4096, 1)};
+  for (const auto& [inputs, outputs] : {std::pair{1024, 4096}, std::pair{4096, 1024}})
+    layers.push_back({inputs, 1, 384, static_cast<Index>(outputs), {.kernel = {1, 1}}});
+  return layers;
+}
+
 struct NamedTable {
   std::string_view name;
   Layers (*layers)();
 };
-constexpr NamedTable kTables[] = {{"escoin", escoin},       {"pietron", pietron},    {"sparsert", sparsert},
-                                  {"skimcaffe", skimcaffe}, {"vgg16", vgg16},        {"resnet50", resnet50},
-                                  {"mobilenet", mobilenet}, {"sequences", sequences}};
+constexpr NamedTable kTables[] = {{"escoin", escoin},       {"pietron", pietron},     {"sparsert", sparsert},
+                                  {"skimcaffe", skimcaffe}, {"vgg16", vgg16},         {"resnet50", resnet50},
+                                  {"mobilenet", mobilenet}, {"sequences", sequences}, {"linear", linear}};
 
 }  // namespace
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "bench/conv_bench.hpp"
 #include "cli/bench_limits.hpp"
@@ -85,6 +86,14 @@ std::string summary_text(const std::vector<ConvLine>& lines) {
   return text;
 }
 
+/// Why a layer is not timed with weights stored as 2:4: once for all its lines.
+void say_once(const bench::ConvCase& one, const bench::ConvTiming& timing, std::string& said) {
+  if (timing.not_grouped.empty()) return;
+  const std::string text = fmt::format("spdnn: {} at {:g} % zeros is not timed as 2:4: {}\n", one.layer.name(),
+                                       100 * one.sparsity, timing.not_grouped);
+  if (std::exchange(said, text) != text) std::fputs(text.c_str(), stderr);
+}
+
 }  // namespace
 
 CommandForm bench_conv_form() {
@@ -110,7 +119,8 @@ CommandForm bench_conv_form() {
           "Times our kernels for convolutions on the layers of a table, with random weights, pruned to the given "
           "sparsities, in fp32 and in int8, in turns with oneDNN's in fp32, bf16 and int8. On a GPU each of our kernel "
           "families is timed, including conv_uniform, conv_ecr and conv_pecr (benchmark only), in turns with "
-          "conv_direct in fp32 and fp16 (direct16), conv_uniform in fp16 (uniform16), cuSPARSE's and cuDNN's kernels. "
+          "conv_direct in fp32 and fp16 (direct16), conv_uniform in fp16 (uniform16), cuSPARSE's, cuSPARSELt's with "
+          "weights stored as 2:4 in fp16 and bf16 (2to4, 2to4bf16), and cuDNN's kernels. "
           "First and depthwise layers stay dense. Some outputs of each are compared with sums in fp64.",
       .usage = "spdnn bench conv --table NAME [OPTIONS]",
       .groups = {group},
@@ -136,6 +146,7 @@ int bench_conv(const Arguments& arguments) {
   };
   std::string lines;
   bench::BeyondBounds beyond;
+  std::string not_grouped;  // the last that was said
   const Device device = cases.front().device;
   if (const std::string why_not = why_unusable(device); !why_not.empty()) throw DeviceError(why_not);
   for (const std::string& why_not : bench::absent_rivals(device)) std::fprintf(stderr, "spdnn: %s\n", why_not.c_str());
@@ -147,6 +158,7 @@ int bench_conv(const Arguments& arguments) {
       lines += json_line(bench::conv_json(one, timing));
       files.keep(lines);
       bench::add_beyond_bounds(one, timing, beyond);
+      say_once(one, timing, not_grouped);
     }
   ResultLines read;
   read_result_lines("times", lines, read);

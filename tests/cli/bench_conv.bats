@@ -101,7 +101,7 @@ fp32_lines() {
 @test "an unknown table, a share that is none and a missing table are refused" {
   run bench --table vgg17
   [ "$status" -eq 2 ]
-  [[ "$output" == *"'vgg17' is not one of escoin, pietron, sparsert, skimcaffe, vgg16, resnet50, mobilenet, sequences"* ]]
+  [[ "$output" == *"'vgg17' is not one of escoin, pietron, sparsert, skimcaffe, vgg16, resnet50, mobilenet, sequences, linear"* ]]
   run bench --table vgg16 --sparsity 0.9,1
   [ "$status" -eq 2 ]
   [[ "$output" == *"--sparsity: 1 is outside [0, 1)"* ]]

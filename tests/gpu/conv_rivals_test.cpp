@@ -11,6 +11,8 @@
 #include "program/compile.hpp"
 #include "program/request.hpp"
 #include "program/trial.hpp"
+#include "prune/select.hpp"
+#include "prune/two_of_four.hpp"
 #include "support/models.hpp"
 
 namespace spdnn {
@@ -140,6 +142,60 @@ TEST(ConvDirect, StaysWithinTheBoundInManyRounds) {
       EXPECT_LE(found_by(rival, one.model, {}, 70, 0, *target).ratio, 1) << rival.key << ", " << channels;
     }
     EXPECT_LE(found_by(uniform, one.model, {}, 70, 0, *target).ratio, 1) << channels;
+  }
+}
+
+/// A layer of which each filter keeps the share of its weights, or with `fits` two of four neighbours, stored as 2:4.
+struct GroupedLayer {
+  Index channels;
+  Index filters;
+  Window window;
+  Shape images;
+  double share;
+  bool fits = false;
+
+  Model model() const {
+    testing::Rng rng(7);
+    Convolution convolution = testing::random_convolution(rng, channels, filters, window, fits ? 1 : share);
+    convolution.bias.clear();
+    if (fits) {
+      const CsrMatrix all = convolution.weights;
+      convolution.weights =
+          kept(all, scores_of(all, {}, 1), {Structure::Kind::n_of_m, 2, 4}, 0, window.kernel[0] * window.kernel[1]);
+    }
+    testing::ModelBuilder builder;
+    const ValueId input = builder.input(with_batch(images, kBatchExtent));
+    Model model = builder.finish({builder.add(std::move(convolution), {input})});
+    store_two_of_four(model);
+    return model;
+  }
+};
+
+TEST(ConvTwoOfFour, StaysWithinTheBound) {
+  Window strided{.kernel = {5, 3}, .stride = {2, 1}, .dilation = {1, 2}, .pad_begin = {2, 0}, .pad_end = {1, 1}};
+  const std::vector<GroupedLayer> layers{{64, 64, testing::same_window(3, 3), {8, 64, 14, 14}, 0.1},
+                                         {64, 32, testing::same_window(3, 3), {8, 64, 14, 14}, 0.3},
+                                         {36, 48, strided, {16, 36, 11, 9}, 0.2},
+                                         {128, 256, testing::same_window(1, 1), {32, 128, 7, 7}, 0.1},
+                                         {128, 64, testing::same_window(1, 1), {8, 128, 8, 8}, 0.5, true},
+                                         {512, 1024, testing::same_window(1, 1), {128, 512, 1, 1}, 0.1},
+                                         {64, 64, testing::same_window(3, 3), {64, 64, 112, 112}, 0.1}};
+  const auto target = family_named("conv_direct").kernels(Precision::fp32).target(0);
+  target->use();
+  for (const bench::ConvRival& rival : bench::conv_rivals(Device::cuda)) {
+    if (!rival.grouped) continue;
+    const std::string absent = family_named(rival.family).kernels(rival.precision).why_not;
+    if (!absent.empty()) {
+      RecordProperty("absent", absent);
+      return;  // a library that this machine lacks
+    }
+    for (std::size_t i = 0; i < layers.size(); ++i)
+      for (const double zeros : {0.0, 0.5}) {
+        const RivalFound found = found_by(rival, layers[i].model(), {}, layers[i].images[0], zeros, *target);
+        EXPECT_EQ(found.offers, 1) << i << ' ' << rival.key;
+        EXPECT_LE(found.ratio, 1) << i << ' ' << rival.key;
+        RecordProperty(rival.key + "_" + std::to_string(i), std::to_string(found.ratio));
+      }
   }
 }
 

@@ -64,6 +64,7 @@ ROOMS = {
     "engines/cuda/cascade": ["engines/cuda/retire"],
     "engines/cuda/conv_direct": ["engines/cuda/layers", "program"],
     "engines/cuda/conv_dense": ["engines/cuda/runtime", "program"],
+    "engines/cuda/conv_2to4": ["engines/cuda/runtime", "program"],
     "engines/cuda/conv_lowered": ["engines/cuda/runtime", "program"],
     "engines/cuda/conv_generated": ["engines/cuda/conv_direct"],
     "engines/cuda/conv_pixels": ["engines/cuda/conv_direct"],
