@@ -10,7 +10,7 @@ BUILD_PACKAGES := g++ libboost-program-options-dev=boost/program_options.hpp lib
 	$(if $(filter 0,$(ONEDNN)),,libdnnl-dev=oneapi/dnnl/dnnl.hpp)
 PYTHON_PACKAGES := $(BUILD_PACKAGES) pybind11-dev=pybind11/pybind11.h python3-dev=python3-config
 TEST_PACKAGES  := $(PYTHON_PACKAGES) libgtest-dev=gtest/gtest.h bats jq curl ca-certificates=/etc/ssl/certs/ca-certificates.crt \
-	python3 xz-utils=xz pkgconf=pkg-config tcl=tclsh mandoc openmpi-bin=mpirun libopenmpi-dev=mpicxx python3-venv=/usr/share/python-wheels \
+	python3 xz-utils=xz pkgconf=pkg-config tcl=tclsh mandoc procps=pkill openmpi-bin=mpirun libopenmpi-dev=mpicxx python3-venv=/usr/share/python-wheels \
 	libonnx-testdata=/usr/share/libonnx-testdata/data \
 	$(foreach module,numpy scipy jsonschema,python3-$(module)=/usr/lib/python3/dist-packages/$(module))
 # Tests of reports need a browser and LaTeX, and a few others pandas, Matplotlib, CMake and fish (which brings the database of man
