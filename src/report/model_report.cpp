@@ -70,6 +70,9 @@ std::string check_text(const LogitCheck& check, bool classes) {
     text += fmt::format("; {} within it, but off by up to {:.3g} times the tolerance, first {}",
                         counted(check.beyond, "image is", "images are"), check.worst().largest_excess,
                         fmt::join(check.first_ids, " "));
+  if (check.undecided > 0)
+    text += fmt::format("; {} beyond the tolerance, up to {:.3g} times, as rounding may move them",
+                        counted(check.undecided, "image is", "images are"), check.worst().largest_excess);
   if (classes) text += fmt::format("; {}", counted(check.differing, "prediction differs", "predictions differ"));
   if (!check.near_ties.empty()) text += fmt::format(", {} of them near ties", check.near_ties.size());
   return text;
@@ -166,6 +169,7 @@ Json check_json(const std::optional<LogitCheck>& check) {
   json.update({{"outputs", outputs},
                {"outside", check->outside},
                {"beyond", check->beyond},
+               {"undecided", check->undecided},
                {"first_ids", check->first_ids},
                {"differing", check->differing},
                {"near_ties", ties}});

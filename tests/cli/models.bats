@@ -115,6 +115,35 @@ refused() {
   jq -e '.verdict.status == "FAILED" and .expected.outside == 20' failed.json
 }
 
+@test "expected outputs of a quantised model that a tie moves far are neither right nor wrong" {
+  mkdir tie
+  /usr/bin/python3 -c "
+import json, struct
+header = json.dumps({'one.value': {'dtype': 'F32', 'shape': [], 'data_offsets': [0, 4]}})
+open('tie/model.safetensors', 'wb').write(struct.pack('<Q', len(header)) + header.encode() + struct.pack('<f', 1))"
+  echo '{"input_shape": ["N", 4], "nodes": [
+    {"op": "constant", "name": "one", "inputs": [], "shape": []},
+    {"op": "divide", "name": "d", "inputs": ["input", "one"]}, {"op": "round", "name": "r", "inputs": ["d"]},
+    {"op": "clip", "name": "c", "inputs": ["r"], "low": 0, "high": 255},
+    {"op": "multiply", "name": "q", "inputs": ["c", "one"]}]}' >tie/architecture.json
+  array tie/images.npy "(1, 4)" "[0.5, 1.0, 2.0, 8.0]" "<f4"
+  array tie/other.npy "(1, 4)" "[1.0, 1.0, 2.0, 8.0]" "<f4"
+  infer=("$SPDNN" infer --model tie/model.safetensors --inputs tie/images.npy --progress never --rewrite none)
+  for verify in "" "--verify all"; do
+    # shellcheck disable=SC2086
+    run "${infer[@]}" --expected tie/other.npy $verify --json run.json
+    echo "$output"
+    [ "$status" -eq 0 ]
+    [[ "$output" == *"UNVERIFIED (against "*"which proves nothing: values between two steps may be rounded to either"* ]]
+    jq -e '.verdict.status == "UNVERIFIED" and .expected.undecided == 1 and .expected.widened == 1000' run.json
+    "$root/tests/tools/check_lines.py" run.json
+  done
+  "${infer[@]}" --verify all | grep '^verdict *PASSED'
+  array tie/wrong.npy "(1, 4)" "[3.0, 1.0, 2.0, 8.0]" "<f4"
+  run "${infer[@]}" --expected tie/wrong.npy
+  [ "$status" -eq 1 ]
+}
+
 @test "expected logits of a deep model: a wrong weight fails by the tolerance, what is within it stays UNVERIFIED" {
   mkdir vgg
   "$SPDNN" generate model --family vgg8 --sparsity 0.9 --seed 2 --out vgg/model.safetensors

@@ -192,7 +192,7 @@ for line in open(sys.argv[1]):
         for name in at(whole, path):
             for change in ("taken", "renamed", "kind"):
                 old = ("overflow",) if whole["schema"] == "spdnn-model-1" else ("verify", "checks")
-                if change == "taken" and name in (*old, "largest_excess", "widened", "named_outputs", "outputs", "slowest", "deal", "taken", "images_read_by", "checkpoints", "uniform16"):
+                if change == "taken" and name in (*old, "largest_excess", "widened", "undecided", "named_outputs", "outputs", "slowest", "deal", "taken", "images_read_by", "checkpoints", "uniform16"):
                     continue  # old lines of models, suites, runs, ranks and convolutions have none
                 copied = copy.deepcopy(whole)
                 place = at(copied, path)

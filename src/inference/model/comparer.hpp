@@ -58,14 +58,16 @@ class OutputComparer {
     return largest;
   }
 
-  /// After all images: the comparison, and by image the largest deviation relative to the tolerance, which is
-  /// `widened`.
-  std::pair<OutputCheck, std::vector<double>> take(double widened) {
+  /// After all images: the comparison, and by image the largest deviation relative to the tolerance, which is widened
+  /// by `factor`, or as far as it may be.
+  std::pair<OutputCheck, std::vector<double>> take(double factor) {
+    const double widened = std::min(factor, OutputCheck::kMostDecided);
     const bool all = std::find(probabilities_.begin(), probabilities_.end(), false) == probabilities_.end();
     check_.tolerance =
         all ? OutputCheck::tolerance_of_probability(check_.largest_expected) : OutputCheck::kTolerance * largest_other_;
     check_.tolerance *= widened;
     check_.widened = widened;
+    check_.undecided = widened < factor;
     std::vector<double> excess;
     for (const Image& image : images_) {
       const double of_probabilities = image.excess / widened;
@@ -106,13 +108,18 @@ class Comparer {
   /// `widened`, by output, are factors of the tolerance; empty: all 1.
   LogitCheck take(const std::vector<double>& widened = {}) {
     std::vector<double> excess(images_.size());
+    std::vector<double> undecided(images_.size());
     for (std::size_t o = 0; o < outputs_.size(); ++o) {
       auto [check, by_image] = outputs_[o].take(widened.empty() ? 1 : widened[o]);
+      std::vector<double>& largest = check.undecided ? undecided : excess;
+      for (std::size_t i = 0; i < largest.size(); ++i) largest[i] = std::max(largest[i], by_image[i]);
       check_.outputs.push_back(std::move(check));
-      for (std::size_t i = 0; i < excess.size(); ++i) excess[i] = std::max(excess[i], by_image[i]);
     }
     for (std::size_t i = 0; i < images_.size(); ++i) {
-      if (!images_[i].outside && excess[i] <= 1) continue;
+      if (!images_[i].outside && excess[i] <= 1) {
+        if (undecided[i] > 1) ++check_.undecided;
+        continue;
+      }
       ++(images_[i].outside ? check_.outside : check_.beyond);
       if (check_.first_ids.size() < kShownIds) check_.first_ids.push_back(images_[i].number + 1);
     }

@@ -18,9 +18,15 @@ std::string nodes_finding(const NodeCheck& check) {
 std::string logits_finding(const LogitCheck& check) {
   const OutputCheck& worst = check.worst();
   std::string text = fmt::format("{}: largest deviation {:.3g} of the bound", check.against, worst.largest_ratio);
-  if (check.beyond > 0) text += fmt::format(", but {:.3g} times the tolerance", worst.largest_excess);
+  if (check.beyond + check.undecided > 0) text += fmt::format(", but {:.3g} times the tolerance", worst.largest_excess);
   return text +
          (check.outputs.size() > 1 ? fmt::format(" (output {} of {})", escaped(worst.name), check.outputs.size()) : "");
+}
+
+/// The text for outputs that right engines may move beyond the tolerance.
+std::string undecided_text(const LogitCheck& check) {
+  return logits_finding(check) +
+         ", which proves nothing: values between two steps may be rounded to either, which may move outputs as far";
 }
 
 /// The text for outputs within bounds that are too wide to prove much.
@@ -39,6 +45,7 @@ struct Findings {
   std::string right;   ///< of all images
   std::string sample;  ///< right, of some of the images: nothing is known of the others
   std::string little;  ///< within bounds that say little
+  bool open = false;   ///< expected outputs are neither right nor wrong, whatever else is
 
   static void add(std::string& list, const std::string& text) { list += (list.empty() ? "" : "; ") + text; }
   void add_right(Index images, Index all, const std::string& text) { add(images < all ? sample : right, text); }
@@ -56,11 +63,14 @@ Findings findings_of(const ModelReport& report) {
     const bool by_nodes = check == &report.recomputed && report.nodes_checked;
     if (!(*check)->right())
       Findings::add(found.wrong, logits_finding(**check));
+    else if ((*check)->undecided > 0)
+      Findings::add(found.little, undecided_text(**check));
     else if (!(*check)->conclusive() && !by_nodes)
       Findings::add(found.little, little_text(**check));
     else
       found.add_right((*check)->images, report.images, logits_finding(**check));
   }
+  found.open = report.expected && report.expected->undecided > 0;
   if (const auto& nodes = report.nodes_checked; nodes && !nodes->right())
     Findings::add(found.wrong, nodes_finding(*nodes));
   else if (nodes)
@@ -78,7 +88,7 @@ Judgement verdict_of(const ModelReport& report) {
   if (!found.wrong.empty()) return {Status::failed, found.wrong + (held.empty() ? "" : ", though not against " + held)};
   if (!found.little.empty()) Findings::add(held, found.little);
   if (held.empty()) return {Status::unverified, "nothing: verification was not requested"};
-  if (found.right.empty())
+  if (found.right.empty() || found.open)
     return {Status::unverified, held + (report.nodes_checked ? "" : "; --verify all compares node by node")};
   if (!report.overflow.empty()) return {Status::unverified, held + ", but sums may have overflowed"};
   return {Status::passed, held};

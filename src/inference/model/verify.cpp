@@ -61,26 +61,33 @@ struct ReferenceRun {
   }
 };
 
-/// By output, by how many tolerances `other` of these images is off the reference.
+/// The outputs of some images, computed in another way than by evaluate().
+using Otherwise = std::function<std::vector<Bounded>(const Tensor&)>;
+
+/// Compares image `i` of the outputs of some, computed otherwise, with the reference's.
+void add_moved(Comparer& moved, const std::vector<Bounded>& exact, const std::vector<Bounded>& other, Index i,
+               Index image) {
+  std::vector<std::vector<float>> found;
+  std::vector<Compared> compared;
+  for (std::size_t o = 0; o < exact.size(); ++o) {
+    const std::size_t each = exact[o].values.size() / static_cast<std::size_t>(exact[o].shape[0]);
+    const auto part = [&](const std::vector<double>& numbers) { return std::span(numbers).subspan(i * each, each); };
+    const auto numbers = part(other[o].values);
+    found.emplace_back(numbers.begin(), numbers.end());
+    compared.push_back({found.back(), part(exact[o].values), part(exact[o].bounds)});
+  }
+  moved.add(image, compared);
+}
+
+/// By output, by how many tolerances it is off the reference in the farthest of other ways.
 std::vector<double> moved_by(const ReferenceRun& run, const std::vector<OutputComparer>& outputs,
-                             const std::function<std::vector<Bounded>(const Tensor&)>& other) {
+                             const std::vector<Otherwise>& ways) {
   Comparer moved("", 0, outputs);
   run.for_batches([&](Index first, Index some, const Tensor& batch) {
     const std::vector<Bounded> exact = evaluate(run.model, {batch}, run.cancelled);
-    const std::vector<Bounded> others = other(batch);
-    for (Index i = 0; i < some && first + i < run.count; ++i) {
-      std::vector<std::vector<float>> found;
-      std::vector<Compared> compared;
-      for (std::size_t o = 0; o < outputs.size(); ++o) {
-        const std::size_t each = exact[o].values.size() / static_cast<std::size_t>(exact[o].shape[0]);
-        const auto part = [&](const std::vector<double>& numbers) {
-          return std::span(numbers).subspan(i * each, each);
-        };
-        const auto numbers = part(others[o].values);
-        found.emplace_back(numbers.begin(), numbers.end());
-        compared.push_back({found.back(), part(exact[o].values), part(exact[o].bounds)});
-      }
-      moved.add(first + i, compared);
+    for (const Otherwise& way : ways) {
+      const std::vector<Bounded> other = way(batch);
+      for (Index i = 0; i < some && first + i < run.count; ++i) add_moved(moved, exact, other, i, first + i);
     }
   });
   std::vector<double> excess;
@@ -88,24 +95,22 @@ std::vector<double> moved_by(const ReferenceRun& run, const std::vector<OutputCo
   return excess;
 }
 
-/// By output, the factor by which its tolerance is widened: see OutputCheck::kRoundings and kDecisions.
+/// By output, the factor by which its tolerance is widened, if that is not too wide: see OutputCheck::kRoundings,
+/// kDecisions and kMostDecided.
 std::vector<double> widened_by(const ReferenceRun& run, const std::vector<OutputComparer>& outputs) {
   if (quantised_values(run.model).empty()) {
     const auto rounded = [&](const Tensor& batch) { return evaluate_rounded(run.model, {batch}, run.cancelled); };
-    std::vector<double> factors = moved_by(run, outputs, rounded);
+    std::vector<double> factors = moved_by(run, outputs, {rounded});
     for (double& factor : factors)
       factor = std::clamp(OutputCheck::kRoundings * factor, 1.0, OutputCheck::kMostWidened);
     return factors;
   }
-  std::vector<double> factors(outputs.size(), OutputCheck::kMostWidened);
-  for (const Undecided choice : {Undecided::below, Undecided::above, Undecided::other}) {
-    const auto decided = [&](const Tensor& batch) {
-      return evaluate_decided(run.model, {batch}, choice, run.cancelled);
-    };
-    const std::vector<double> moved = moved_by(run, outputs, decided);
-    for (std::size_t o = 0; o < factors.size(); ++o)
-      factors[o] = std::max(factors[o], OutputCheck::kDecisions * moved[o]);
-  }
+  std::vector<Otherwise> ways;
+  for (const Undecided choice : {Undecided::below, Undecided::above, Undecided::other})
+    ways.emplace_back(
+        [&run, choice](const Tensor& batch) { return evaluate_decided(run.model, {batch}, choice, run.cancelled); });
+  std::vector<double> factors = moved_by(run, outputs, ways);
+  for (double& factor : factors) factor = std::max(OutputCheck::kDecisions * factor, OutputCheck::kMostWidened);
   return factors;
 }
 

@@ -7,11 +7,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
 #include <vector>
 
+#include "engines/model_engine.hpp"
 #include "inference/model/verify.hpp"
 #include "model/oracle/evaluate.hpp"
 #include "spdnn/model_inference.hpp"
@@ -91,25 +94,16 @@ class RandomNetwork {
   std::vector<ValueId> values_;
 };
 
-struct Verified {
-  ModelReport report;
-  std::vector<std::string> tasks;
-};
-Verified verified(const testing::ModelCase& one, const char* variant) {
-  Verified verified;
+ModelReport verified(const testing::ModelCase& one, const char* variant) {
   ModelSpec spec;
   spec.variant = variant;
   spec.truth.everything = true;
-  spec.progress = [&](const ProgressUpdate& update) {
-    if (update.over) verified.tasks.emplace_back(update.work);
-  };
   ModelInference inference(spec);
   inference.load(one.model, one.inputs[0]);
   inference.plan();
   inference.run();
   inference.verify();
-  verified.report = inference.report();
-  return verified;
+  return inference.report();
 }
 
 /// The outputs of another model, compared with the reference's of this one.
@@ -127,7 +121,7 @@ TEST(QuantisedVerdict, TiesThatAreRoundedOtherwiseAreRight) {
   for (const auto& [seed, layers] : kWithTies)
     for (const char* const variant : {"sparse", "conv_dense"}) {
       const testing::ModelCase one = RandomNetwork(seed).made(layers);
-      const auto [report, tasks] = verified(one, variant);
+      const ModelReport report = verified(one, variant);
       EXPECT_EQ(report.verdict.status, Verdict::Status::passed) << seed << ": " << report.verdict.against;
       const OutputCheck& worst = report.recomputed->worst();
       if (worst.largest_excess * worst.widened > OutputCheck::kMostWidened) ++beyond_the_usual;
@@ -135,19 +129,140 @@ TEST(QuantisedVerdict, TiesThatAreRoundedOtherwiseAreRight) {
   EXPECT_EQ(beyond_the_usual, 10);
 }
 
-TEST(QuantisedVerdict, NodesAreComparedAsInt8KernelsComputeThem) {
+/// A convolution of quantised values, whose result is quantised.
+testing::ModelCase quantised_convolution() {
   testing::Rng rng(1);
   testing::ModelBuilder builder;
   ValueId x = testing::quantised(builder, builder.input({kN, 8, 8, 8}), {true, 0, 0.01F});
   x = builder.add(testing::random_convolution(rng, 8, 8, testing::same_window(3, 3), 0.3), {x});
   x = testing::quantised(builder, x, {false, 3, 0.02F});
-  const auto [report, tasks] =
-      verified({"", builder.finish({x}), {testing::random_tensor(rng, {2, 8, 8, 8})}}, "sparse");
+  return {"", builder.finish({x}), {testing::random_tensor(rng, {2, 8, 8, 8})}};
+}
+
+TEST(QuantisedVerdict, NodesAreComparedAsInt8KernelsComputeThem) {
+  const ModelReport report = verified(quantised_convolution(), "sparse");
   EXPECT_EQ(report.nodes_run, 11U);
   EXPECT_EQ(report.nodes_checked->nodes, 3U);
-  EXPECT_EQ(std::count(tasks.begin(), tasks.end(), "verify nodes"), 1);
-  EXPECT_EQ(std::count(tasks.begin(), tasks.end(), "verify quantised values"), 1);
 }
+
+// ---- Wrong engines ----
+
+const ModelVariant& sparse() { return find_model_variant("sparse"); }
+
+/// The comparison node by node of "sparse" if it is made otherwise.
+NodeCheck nodes_of(const testing::ModelCase& one, decltype(ModelVariant::make) make) {
+  ModelVariant variant = sparse();
+  variant.make = make;
+  return check_nodes(variant, one.model, one.inputs[0], static_cast<Index>(one.inputs[0].shape[0]), {}, {}, {});
+}
+
+/// Moves the last output by one step of quantised_convolution() where no sum of a convolution is an output, so that the
+/// kernel that makes it quantises it, too.
+class WrongWhereFused : public ModelEngine {
+ public:
+  WrongWhereFused(std::shared_ptr<const Model> model, const ModelEngineOptions& options, const Support& support)
+      : model_(model), engine_(sparse().make(std::move(model), options, support)) {}
+  void load(const Tensor& images) override { engine_->load(images); }
+  void reset() override { engine_->reset(); }
+  Index advance(Index first, Index until) override { return engine_->advance(first, until); }
+  std::optional<Index> overflow() const override { return engine_->overflow(); }
+  std::vector<Tensor> outputs() override {
+    std::vector<Tensor> outputs = engine_->outputs();
+    for (const Node& node : model_->nodes)
+      if (std::holds_alternative<Convolution>(node.operation) &&
+          std::find(model_->outputs.begin(), model_->outputs.end(), node.output) != model_->outputs.end())
+        return outputs;
+    std::vector<float> values(outputs.back().values.begin(), outputs.back().values.end());
+    for (float& value : values) value += 0.02F;
+    outputs.back() = testing::make_tensor(outputs.back().shape, values);
+    return outputs;
+  }
+
+ private:
+  std::shared_ptr<const Model> model_;
+  std::unique_ptr<ModelEngine> engine_;
+};
+
+TEST(QuantisedVerdict, AnInt8KernelThatIsOffByOneStepFailsNodeByNode) {
+  const testing::ModelCase one = quantised_convolution();
+  EXPECT_TRUE(nodes_of(one, sparse().make).right());
+  const NodeCheck wrong = nodes_of(one, [](auto model, const auto& options, const auto& support) {
+    return std::unique_ptr<ModelEngine>(new WrongWhereFused(std::move(model), options, support));
+  });
+  EXPECT_GT(wrong.largest_ratio, 1);
+  EXPECT_NE(wrong.worst.find("(multiply)"), std::string::npos) << wrong.worst;
+}
+
+/// Changes the zero point that is subtracted of the first value that has one by two steps; false if none has.
+bool shifted(Model& model) {
+  for (const QuantisedValue& value : quantised_values(model)) {
+    if (value.zeros.empty()) continue;
+    Tensor& zero = *model.values[value.zeros.back()].constant;
+    zero = testing::make_tensor(zero.shape, {zero.values[0] - 2});
+    return true;
+  }
+  return false;
+}
+
+TEST(QuantisedVerdict, AShiftOfTwoStepsFailsNodeByNode) {
+  int found = 0;
+  for (std::uint32_t seed = 0; seed < 8; ++seed) {
+    const testing::ModelCase one = RandomNetwork(seed).made(3);
+    Model wrong = one.model;
+    if (!shifted(wrong)) continue;
+    ++found;
+    EXPECT_TRUE(nodes_of(one, sparse().make).right()) << seed;
+    const NodeCheck check = nodes_of(one, [](auto model, const auto& options, const auto& /*support*/) {
+      auto other = std::make_shared<Model>(*model);
+      shifted(*other);
+      return make_engine(sparse(), other, options);
+    });
+    EXPECT_GT(check.largest_ratio, 1) << seed;
+  }
+  EXPECT_GT(found, 3);
+}
+
+// ---- Outputs that ties move far ----
+
+/// What is found for a value of four numbers, the first of which is a tie, compared with the reference's.
+LogitCheck check_of_tie(float largest, float found) {
+  testing::ModelBuilder builder;
+  const Model model = builder.finish({testing::quantised(builder, builder.input({kN, 4}), {false, 0, 1})});
+  const Tensor y = testing::make_tensor({1, 4}, {found, 1, 2, largest});
+  return *check_logits(model, testing::make_tensor({1, 4}, {0.5F, 1, 2, largest}), {{"y", y.shape, y}}, 0, {{}, "", 1},
+                       {}, {})
+              .recomputed;
+}
+
+TEST(QuantisedVerdict, TheToleranceIsAtMostATenthOfTheLargestNumber) {
+  const LogitCheck within = check_of_tie(25, 1);  // a tie moves the output by 4 %
+  EXPECT_TRUE(within.right());
+  EXPECT_EQ(within.undecided, 0U);
+  EXPECT_DOUBLE_EQ(within.worst().tolerance, 2);
+  const LogitCheck beyond = check_of_tie(8, 1);
+  EXPECT_TRUE(beyond.right());
+  EXPECT_EQ(beyond.undecided, 1U);
+  EXPECT_EQ(beyond.worst().widened, OutputCheck::kMostDecided);
+  EXPECT_DOUBLE_EQ(beyond.worst().tolerance, 0.8);
+  EXPECT_EQ(check_of_tie(8, 0).undecided, 0U);
+  EXPECT_EQ(check_of_tie(8, 3).outside, 1U);
+}
+
+TEST(QuantisedVerdict, UndecidedOutputsAreNeitherRightNorWrong) {
+  ModelReport report;
+  report.images = 1;
+  report.expected = check_of_tie(8, 1);
+  EXPECT_EQ(verdict_of(report).status, Verdict::Status::unverified);
+  report.nodes_checked = NodeCheck{.images = 1, .nodes = 1, .largest_ratio = 0.5, .worst = "q"};
+  EXPECT_EQ(verdict_of(report).status, Verdict::Status::unverified) << "the nodes are right, not what was expected";
+  EXPECT_NE(verdict_of(report).against.find("proves nothing"), std::string::npos);
+  report.recomputed = std::exchange(report.expected, {});
+  EXPECT_EQ(verdict_of(report).status, Verdict::Status::passed) << "node by node";
+  report.nodes_checked->largest_ratio = 2;
+  EXPECT_EQ(verdict_of(report).status, Verdict::Status::failed);
+}
+
+// ---- Wrong models ----
 
 TEST(QuantisedVerdict, AWrongShiftOrWeightFails) {
   for (const auto& [seed, layers] : kWithTies) {
