@@ -54,7 +54,7 @@ class Engine final : public ModelEngine {
     const Index count = images_of(*model_, images, options_.batch);
     const Threads threads(compile_options_.threads);
     bound_ = nullptr;  // if bind() throws, earlier bindings may be invalid
-    const Index part = std::min(count, parts_.images);
+    const Index part = images_of_part(parts_, count);
     const Index rest = count % part;
     const bool all_made = programs_.count(part) + programs_.count(rest == 0 ? part : rest) == 2;
     if (!all_made && programs_.size() + 2 > kMostPrograms) programs_.clear();
@@ -62,6 +62,7 @@ class Engine final : public ModelEngine {
     bound_ = &program_of(part).front();
     take(images.values);
     images_ = count;
+    images_of_part_ = part;
     reset();
   }
 
@@ -133,7 +134,7 @@ class Engine final : public ModelEngine {
   };
 
   /// Whether the loaded images are computed in parts, at the end of all nodes.
-  bool has_parts() const { return images_ > parts_.images; }
+  bool has_parts() const { return images_ > images_of_part_; }
 
   /// Runs actions from `next` on, up to those at the node `until`, and returns the next. `asks`: on the calling thread.
   std::size_t run(BoundProgram& bound, std::size_t next, Index until, std::vector<double>& seconds, bool asks) const {
@@ -164,23 +165,24 @@ class Engine final : public ModelEngine {
       outputs_of_parts_.push_back(tensor);
       to.push_back(values);
     }
-    std::vector<std::optional<Index>> overflows(static_cast<std::size_t>(parts_.teams));
+    const int teams = std::min(parts_.teams, static_cast<int>((images_ - 1) / images_of_part_ + 1));
+    std::vector<std::optional<Index>> overflows(static_cast<std::size_t>(teams));
     std::vector<std::vector<double>> seconds(overflows.size(), std::vector<double>(seconds_.size()));
     std::atomic<Index> next_part = 0;
     std::atomic<bool> ended = false;
     const auto run_some = [&](std::size_t team) {
       try {
-        for (Index first = 0; !ended && (first = parts_.images * next_part++) < images_;)
+        for (Index first = 0; !ended && (first = images_of_part_ * next_part++) < images_;)
           run_part(first, team, to, overflows[team], seconds[team]);
       } catch (...) {
         ended = true;
         throw;
       }
     };
-    if (parts_.teams == 1)
+    if (teams == 1)
       run_some(0);
     else
-      run_team(parts_.teams, [&](int member, int /*size*/) {
+      run_team(teams, [&](int member, int /*size*/) {
         const Threads alone(1);
         run_some(static_cast<std::size_t>(member));
       });
@@ -188,7 +190,7 @@ class Engine final : public ModelEngine {
     for (const std::optional<Index>& node : overflows)
       if (node) overflow_of_parts_ = std::min(overflow_of_parts_.value_or(*node), *node);
     for (const std::vector<double>& of_team : seconds)
-      for (std::size_t node = 0; node < seconds_.size(); ++node) seconds_[node] += of_team[node] / parts_.teams;
+      for (std::size_t node = 0; node < seconds_.size(); ++node) seconds_[node] += of_team[node] / teams;
   }
 
   void run_part(Index first, std::size_t team, const std::vector<std::shared_ptr<float[]>>& to,
@@ -196,7 +198,7 @@ class Engine final : public ModelEngine {
     const auto of_images = [&](std::size_t numbers, Index images) {
       return numbers / static_cast<std::size_t>(images_) * static_cast<std::size_t>(images);
     };
-    const Index count = std::min(parts_.images, images_ - first);
+    const Index count = std::min(images_of_part_, images_ - first);
     BoundProgram& bound = programs_.at(count)[team];
     bound.set_input(input_.data() + of_images(input_.size(), first));
     run(bound, 0, narrow<Index>(model_->nodes.size()), seconds, team == 0);
@@ -299,6 +301,7 @@ class Engine final : public ModelEngine {
   std::size_t side_ = 0;                      ///< the half of the loaded images
   std::optional<Announced> next_images_;      ///< its thread uses what is above
   Index images_ = 0;
+  Index images_of_part_ = 0;
   bool trusted_ = false;  ///< the images are within kLargestTrusted
   std::size_t next_ = 0;  ///< action
   std::vector<std::string> notes_;

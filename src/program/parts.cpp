@@ -35,6 +35,11 @@ double bytes_of_weights(const Model& model) {
 
 }  // namespace
 
+Index images_of_part(const Parts& parts, Index loaded) {
+  const Index of_team = (loaded - 1) / narrow<Index>(parts.teams) + 1;
+  return std::min(parts.images, parts.teams > 1 ? of_team : loaded);
+}
+
 Parts parts_of(const Model& model, Index batch, int threads) {
   double all = 0;
   double largest = 0;

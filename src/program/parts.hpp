@@ -11,6 +11,9 @@ struct Parts {
   int teams = 1;  ///< 1: all threads; or as many as there are threads
 };
 
+/// The images of a part where fewer than a batch are loaded, so that no thread waits beside one that has several.
+Index images_of_part(const Parts& parts, Index loaded);
+
 /// All images at once, if the weights take more memory than what all steps of a part read and write, or if an output is
 /// the same for all. Otherwise parts for which that stays in caches, each by a thread if there are enough; small images
 /// in one part for each thread, as each step at whose end threads wait for one another costs a turn of the scheduler on

@@ -157,6 +157,38 @@ class PricedRelu final : public program::Kernel {
   double seconds_;
 };
 
+/// The toy, which notes for how many images programs are made.
+class AskedRelu final : public program::Kernel {
+ public:
+  explicit AskedRelu(std::vector<Extent>& images) : images_(images) {}
+  std::string_view name() const override { return "asked"; }
+  std::vector<Offer> offers(const Request& request) const override {
+    images_.push_back(request.images);
+    return kernels_toy_relu(Precision::fp32).kernels.front()->offers(request);
+  }
+
+ private:
+  std::vector<Extent>& images_;
+};
+
+TEST(Engine, DealsFewerImagesThanABatchToAllThreads) {
+  ModelBuilder builder;
+  const Model model = builder.finish({builder.add(Activation{}, {builder.input({kBatchExtent, 3})})});
+  std::vector<Extent> images;
+  const AskedRelu kernel(images);
+  const auto engine = program::make(std::make_shared<const Model>(model), {.batch = 16, .threads = 2}, {&kernel});
+  EXPECT_EQ(images.back(), 8);
+  for (const Extent count : {8, 5, 1}) {
+    std::vector<float> values(static_cast<std::size_t>(3 * count));
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i) - 3;
+    engine->load(testing::make_tensor({count, 3}, values));
+    EXPECT_EQ(images.back(), count / 2 + count % 2);
+    engine->advance(0, 1);
+    for (float& value : values) value = std::max(value, 0.F);
+    EXPECT_TRUE(std::ranges::equal(engine->outputs().front().values, values)) << count;
+  }
+}
+
 TEST(Choice, PricesChangesOfLayout) {
   const Model model = relu_cases()[0].model;
   Request request{.model = model, .step = {0, {}}, .images = 2, .inputs = {{0, {2, 5, 4, 6}, {kRows}}}};

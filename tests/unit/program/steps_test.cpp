@@ -55,6 +55,17 @@ TEST(Parts, ThreadsComputeImagesOfTheirOwnHoweverSmallTheseAre) {
   EXPECT_EQ(in_parts(3, 2), std::pair(Index{3}, 1));
 }
 
+TEST(Parts, FewerImagesThanABatchAreThoseOfAllThreadsToo) {
+  using program::images_of_part;
+  EXPECT_EQ(images_of_part({4, 16}, 64), 4U);
+  EXPECT_EQ(images_of_part({4, 16}, 17), 2U);
+  EXPECT_EQ(images_of_part({4, 16}, 4), 1U);
+  EXPECT_EQ(images_of_part({32, 2}, 32), 16U);
+  EXPECT_EQ(images_of_part({2, 2}, 32), 2U);
+  EXPECT_EQ(images_of_part({64}, 32), 32U);
+  EXPECT_EQ(images_of_part({4}, 32), 4U);
+}
+
 TEST(Arena, AChainTakesTheTwoLargestNeighboursAndNoMore) {
   const std::vector<Lifetime> chain{{640, 0, 1}, {1280, 1, 2}, {640, 2, 3}, {1280, 3, 4}, {64, 4, 5}};
   EXPECT_EQ(lay_out(chain).bytes, 1920);
