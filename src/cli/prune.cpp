@@ -121,10 +121,7 @@ int prune(const Arguments& arguments) {
   const PruneResult result = spdnn::prune(spec);
   files.write(
       to_json(result.report), [&] { return to_html(prune_document(result.report)); },
-      [&] {
-        write_model(spec.out, result.model);
-        fmt::print(files.printed(), "{}", to_text(result.report));
-      });
+      [&] { write_model(spec.out, result.model); }, to_text(result.report));
   return 0;
 }
 

@@ -6,6 +6,16 @@
 
 namespace spdnn::cli {
 
+namespace {
+
+/// A pipe is closed before another is opened: its reader may read the other next.
+void write_whole(AtomicFile& file, const std::string& text) {
+  file.write(text);
+  file.sync();
+}
+
+}  // namespace
+
 std::unique_ptr<AtomicFile> open_file(const std::optional<std::string>& path) {
   return path && !is_stdout(*path) ? std::make_unique<AtomicFile>(*path) : nullptr;
 }
@@ -45,15 +55,14 @@ void PageFiles::keep(const std::string& lines) const {
 }
 
 void PageFiles::write(const std::string& lines, const std::function<std::string()>& page,
-                      const std::function<void()>& others) const {
+                      const std::function<void()>& others, const std::string& text) const {
   const std::unique_ptr<AtomicFile> lines_file = open_file(lines_);
+  if (lines_file) write_whole(*lines_file, lines);
   const std::unique_ptr<AtomicFile> page_file = open_file(page_);
-  if (lines_file) lines_file->write(lines);
-  if (page_file) page_file->write(page());
-  for (AtomicFile* const file : {lines_file.get(), page_file.get()})
-    if (file != nullptr) file->sync();
+  if (page_file) write_whole(*page_file, page());
   others();
   AtomicFile::commit_together({lines_file.get(), page_file.get()});
+  fmt::print(printed(), "{}", text);
   write_to_stdout(page_, [&](AtomicFile& out) { out.write(page()); });
   write_to_stdout(lines_, [&](AtomicFile& out) { out.write(lines); });
 }
@@ -90,10 +99,10 @@ void RunFiles::write(const std::vector<Write>& results) {
   attempt([&] {
     for (std::size_t i = 0; i < results_.size(); ++i) {
       results_[i].file = open_file(results_[i].path);
-      if (results_[i].file) results[i](*results_[i].file);
+      if (!results_[i].file) continue;
+      results[i](*results_[i].file);
+      results_[i].file->sync();
     }
-    for (const Result& result : results_)
-      if (result.file) result.file->sync();
     if (!json_path_) commit(nullptr);
   });
 }

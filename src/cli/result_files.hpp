@@ -56,10 +56,10 @@ class PageFiles {
   /// Writes the lines so far, for a command that may be interrupted before write(). Pipes and stdout wait for that.
   void keep(const std::string& lines) const;
   /// Both files are put in place together, after `others` has written what belongs to them: nothing appears if one of
-  /// them cannot be written. Output to stdout comes last, because its reader may be gone.
+  /// them cannot be written. Output to stdout comes last, `text` for people first, because its reader may be gone.
   void write(
-      const std::string& lines, const std::function<std::string()>& page,
-      const std::function<void()>& others = [] {}) const;
+      const std::string& lines, const std::function<std::string()>& page, const std::function<void()>& others = [] {},
+      const std::string& text = {}) const;
 
  private:
   std::optional<std::string> lines_;

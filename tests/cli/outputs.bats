@@ -133,6 +133,19 @@ as_nobody() {
   [ -z "$(temporaries)" ]
 }
 
+@test "pipes that one reader reads one after another are written so" {
+  mkfifo one.tsv two.tsv
+  commands=("inspect a.spdnn --json one.tsv --html two.tsv"
+    "infer --network a.spdnn --inputs i.spdnn --progress never --categories one.tsv --activations two.tsv")
+  for arguments in "${commands[@]}"; do
+    { timeout 20 cat one.tsv >first && timeout 20 cat two.tsv >second; } &
+    # shellcheck disable=SC2086  # words are meant
+    timeout 20 "$SPDNN" $arguments >report
+    wait $!
+    [ -s first ] && [ -s second ]
+  done
+}
+
 @test "- is stdout, and what people read goes to stderr" {
   "${infer[@]}" --categories c.tsv --json - >j.json 2>report
   jq -e '.schema == "spdnn-run-1"' j.json

@@ -95,6 +95,17 @@ zeros() { "$SPDNN" inspect "$1" --json - 2>/dev/null | jq -c '[.nodes[] | select
   done
 }
 
+@test "the model and its reports are in place before the text, whose reader may be gone" {
+  status=0
+  stdbuf -o0 "$SPDNN" prune dense.onnx out.onnx --sparsity 0.5 --html out.html --json out.json >/dev/full 2>stderr || status=$?
+  cat stderr
+  [ "$status" -eq 3 ]
+  [ "$(cat stderr)" = "spdnn: cannot write to stdout: No space left on device" ]
+  [ -s out.onnx ]
+  [ -s out.html ]
+  [ -s out.json ]
+}
+
 @test "the report's page works in a browser, without a network" {
   for command in chromium chromedriver /usr/lib/python3/dist-packages/selenium; do
     [ -n "${CI:-}" ] || command -v $command >/dev/null || [ -e $command ] || skip "needs $command: make deps"
