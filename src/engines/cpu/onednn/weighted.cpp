@@ -99,9 +99,11 @@ struct Weighted {
 // Measured on one core of a Zen 3, on convolutions of 16 to 2048 channels.
 
 /// The fraction of the peak: with few filters, a pixel that is read serves few registers of sums. Depthwise, it leaves
-/// rows of padding out.
+/// rows of padding out, of which there may be nothing else.
 double efficiency_of(const Convolution& convolution, const ConvolutionShape& shape) {
-  if (shape.groups > 1 && shape.channels() == 1) return program::kDepthwiseEfficiency / share_of_rows_inside(shape);
+  constexpr double kLeastShare = 0.01;
+  if (shape.groups > 1 && shape.channels() == 1)
+    return program::kDepthwiseEfficiency / std::max(share_of_rows_inside(shape), kLeastShare);
   constexpr double kRegister = 8;
   constexpr double kEnough = 4;  // registers
   const double filters = static_cast<double>(convolution.weights.rows()) / convolution.groups;

@@ -206,6 +206,23 @@ TEST(Depthwise, PredictsTheRowsOfTapsThatLieInTheImage) {
   EXPECT_LT(low, 0.6 * depthwise::Tiling(inside, kernels, 1).cycles(1));
 }
 
+/// No row of taps may lie in the image, and yet sums take time.
+TEST(Depthwise, SumsOfPaddingAloneTakeTime) {
+  testing::Rng rng(83);
+  const Window window{.kernel = {1, 1}, .stride = {3, 1}, .pad_begin = {4, 0}, .pad_end = {4, 0}};
+  const auto seconds = [&](const program::Kernel& kernel, const Shape& shape) {
+    const ModelCase one = case_of("padding", rng, shape, 1, window);
+    const program::Request request{.model = one.model, .step = {0, {}}, .images = 1, .inputs = {{0, shape, {{}}}}};
+    return kernel.offers(request).front().seconds;
+  };
+  for (const char* const family : {"onednn", "depthwise"}) {
+    for (const program::Kernel* const kernel : testing::kernels_of(family)) {
+      if (kernel->name() != "depthwise" && kernel->name() != "onednn_convolution") continue;
+      EXPECT_GT(seconds(*kernel, {1, 256, 1, 4096}), seconds(*kernel, {1, 16, 1, 64})) << kernel->name();
+    }
+  }
+}
+
 /// A batch is the images one by one, to the last bit.
 TEST(Depthwise, ImagesDoNotDependOnTheirBatch) {
   testing::Rng rng(82);
