@@ -104,7 +104,7 @@ start_rank() {
   worker=
   env --default-signal PALS_RANKID=0 with/spdnn "${infer[@]}" --trials 1000000 2>stderr >stdout 3>&- &
   guard=$!
-  until worker=$(pgrep -P "$guard"); do kill -0 "$guard" && sleep 0.05; done
+  until worker=$(pgrep -P "$guard"); do kill -0 "$guard" || return 1; sleep 0.05; done
 }
 
 ended() { [ ! -e "/proc/$1" ] || grep -q '^State:.Z' "/proc/$1/status"; }
@@ -139,7 +139,8 @@ ended() { [ ! -e "/proc/$1" ] || grep -q '^State:.Z' "/proc/$1/status"; }
 }
 
 teardown() { # of a test that failed
-  [ -z "${worker:-}" ] || kill -9 "$worker" 2>/dev/null || true
+  local process
+  for process in ${guard:-} ${worker:-}; do kill -9 "$process" 2>/dev/null || true; done
 }
 
 @test "under a launcher, too, the exit code is the program's own" {

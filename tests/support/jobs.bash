@@ -51,7 +51,10 @@ case $what in
   both) echo '{}' >"$result" ;;&
   stop | deaf)
     : >computing
-    until [ "$signals" -ge 2 ] || [ "$what $signals" = 'stop 1' ]; do sleep 1; done
+    until [ "$signals" -ge 2 ] || [ "$what $signals" = 'stop 1' ]; do
+      [ -e computing ] || exit # with the directory of a test that failed
+      sleep 1
+    done
     rm computing
     ;;&
   stop | deaf | crash | both) echo "{\"left\":[$left],\"activations\":null}" >"$checkpoint.new" && mv "$checkpoint.new" "$checkpoint" ;;
