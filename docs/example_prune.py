@@ -7,9 +7,10 @@ An image takes about 30 ms of one core's time, in batches of 64. At 95 % zeros, 
 (measured on a GPU). Without batch norms, 16000 gave 82.2 to 82.5 %.
 
 usage: example_prune.py FOLDER OUT [--start DENSE.safetensors] [--share 0.95] [--images 300000] [--seed 1] [--threads 2]
-                        [--device cpu|cuda]
+                        [--device cpu|cuda] [--batch 32]
 
-FOLDER has the four IDX files (.gz), as in Debian's dataset-fashion-mnist: /usr/share/datasets/fashion-mnist. OUT is a
+Batches are whole: what is left of --images is not taken (32 of 300000 with --batch 64), nor what is left of each pass over
+the images. FOLDER has the four IDX files (.gz), as in Debian's dataset-fashion-mnist: /usr/share/datasets/fashion-mnist. OUT is a
 folder for dense.*, pruned.* and result.json. Without --start, the dense network is trained first."""
 
 # %% Options, images and labels.
@@ -134,7 +135,7 @@ def accuracy(module):
 # %% Training.
 class Training:
     """lesson(x, labels, module(x)): the loss. The rate is constant up to half of all steps, after a short start, then falls
-    to zero. Each image is taken once, in random order, then each once more, and so on."""
+    to zero. Each image is taken once, in random order, then each once more, and so on; the rest that fills no batch is not."""
 
     def __init__(self, module, images, rate, lesson):
         self.module, self.steps, self.lesson = module, images // BATCH, lesson

@@ -10,13 +10,13 @@
 
 namespace spdnn {
 
-/// How a number is stored: f16 is IEEE binary16, bf16 the upper half of an f32, i8 and u8 are whole numbers.
+/// How a number is stored: f16 is IEEE binary16, bf16 the upper half of an f32, i8 and u8 are integers.
 enum class DataType : std::uint8_t { f32, f16, bf16, i8, u8 };
 
 /// As messages show it: `f16`.
 std::string_view name_of(DataType type);
 std::size_t bytes_of(DataType type);
-/// Whether the type is one of whole numbers, which have zero points.
+/// Whether the type is one of integers, which have zero points.
 bool is_whole(DataType type);
 
 /// Numbers of a type, stored one by one or as a palette: a codebook of at most 65536 numbers, and a code for each

@@ -36,7 +36,7 @@ std::vector<std::uint16_t> halves(Tensor& rows, const ImageExtents& of) {
   return to;
 }
 
-/// The unfolded input, in pieces of so many pixels.
+/// The unfolded input, in pieces of `pixels`.
 std::vector<std::uint16_t> unfolded(const std::vector<std::uint16_t>& x, const ImageExtents& in,
                                     const ImageExtents& out, const Window& window, const GroupedFilters& filters,
                                     Index pixels) {

@@ -173,30 +173,26 @@ struct GroupedLayer {
 
 TEST(ConvTwoOfFour, StaysWithinTheBound) {
   Window strided{.kernel = {5, 3}, .stride = {2, 1}, .dilation = {1, 2}, .pad_begin = {2, 0}, .pad_end = {1, 1}};
-  const std::vector<GroupedLayer> layers{{64, 64, testing::same_window(3, 3), {8, 64, 14, 14}, 0.1},
-                                         {64, 32, testing::same_window(3, 3), {8, 64, 14, 14}, 0.3},
-                                         {36, 48, strided, {16, 36, 11, 9}, 0.2},
-                                         {128, 256, testing::same_window(1, 1), {32, 128, 7, 7}, 0.1},
+  const std::vector<GroupedLayer> layers{{36, 48, strided, {16, 36, 11, 9}, 0.2},
                                          {128, 64, testing::same_window(1, 1), {8, 128, 8, 8}, 0.5, true},
-                                         {512, 1024, testing::same_window(1, 1), {128, 512, 1, 1}, 0.1},
-                                         {64, 64, testing::same_window(3, 3), {64, 64, 112, 112}, 0.1}};
+                                         {256, 128, testing::same_window(1, 1), {128, 256, 1, 1}, 0.1},
+                                         {64, 32, testing::same_window(3, 3), {8, 64, 64, 64}, 0.3}};  // 38 MB unfolded
   const auto target = family_named("conv_direct").kernels(Precision::fp32).target(0);
   target->use();
+  std::size_t compared = 0;
   for (const bench::ConvRival& rival : bench::conv_rivals(Device::cuda)) {
     if (!rival.grouped) continue;
     const std::string absent = family_named(rival.family).kernels(rival.precision).why_not;
-    if (!absent.empty()) {
-      RecordProperty("absent", absent);
-      return;  // a library that this machine lacks
+    if (!absent.empty()) GTEST_SKIP() << absent;
+    for (std::size_t i = 0; i < layers.size(); ++i) {
+      const RivalFound found = found_by(rival, layers[i].model(), {}, layers[i].images[0], 0, *target);
+      EXPECT_EQ(found.offers, 1) << i << ' ' << rival.key;
+      EXPECT_LE(found.ratio, 1) << i << ' ' << rival.key;
+      RecordProperty(rival.key + "_" + std::to_string(i), std::to_string(found.ratio));
+      ++compared;
     }
-    for (std::size_t i = 0; i < layers.size(); ++i)
-      for (const double zeros : {0.0, 0.5}) {
-        const RivalFound found = found_by(rival, layers[i].model(), {}, layers[i].images[0], zeros, *target);
-        EXPECT_EQ(found.offers, 1) << i << ' ' << rival.key;
-        EXPECT_LE(found.ratio, 1) << i << ' ' << rival.key;
-        RecordProperty(rival.key + "_" + std::to_string(i), std::to_string(found.ratio));
-      }
   }
+  EXPECT_EQ(compared, 2 * layers.size());  // in fp16 and bf16
 }
 
 TEST(ConvEcr, HasTheBitsOfConvDirectWhateverTheZerosOfTheInput) {

@@ -19,7 +19,7 @@ struct alignas(16) Opaque {
   std::array<std::byte, 16384> bytes{};
 };
 
-// Of cusparseLt.h; the numbers are those of versions 0.6 and later.
+// Of cusparseLt.h; the numbers are those of version 0.8.
 constexpr int kHalfOfAll = 0;   // CUSPARSELT_SPARSITY_50_PERCENT
 constexpr int kSumsInFp32 = 2;  // CUSPARSE_COMPUTE_32F
 constexpr int kDefaultAlgorithm = 0;
@@ -57,7 +57,7 @@ struct Functions {
     for (int i = 0; i < 3; ++i)
       if (GetProperty(i, &numbers[static_cast<std::size_t>(i)]) != 0) numbers[0] = -1;
     version = fmt::format("cuSPARSELt {}.{}.{}", numbers[0], numbers[1], numbers[2]);
-    if (numbers[0] != 0 || numbers[1] < 6) throw DeviceError(version + " is not version 0.6 or a later 0.x");
+    if (numbers[0] != 0 || numbers[1] != 8) throw DeviceError(version + " is not version 0.8");
   }
 
   std::string version;
@@ -88,17 +88,37 @@ struct Functions {
 
 const Functions& library() {
   static const SharedLibrary opened({"libcusparseLt.so.0"},
-                                    "products with 2:4 sparse weights on a GPU need NVIDIA's cuSPARSELt 0.6 or later; "
+                                    "products with 2:4 sparse weights on a GPU need NVIDIA's cuSPARSELt 0.8; "
                                     "LD_LIBRARY_PATH may name its folder");
   static const Functions functions(opened);
   return functions;
 }
 
 void check(int status, const char* function) {
+  if (status == CUSPARSE_STATUS_ALLOC_FAILED) cuda::check(CUSPARSE_STATUS_ALLOC_FAILED);
   if (status != 0)
     throw DeviceError(
         fmt::format("cuSPARSELt: {}: {}", function, cusparseGetErrorString(static_cast<cusparseStatus_t>(status))));
 }
+
+/// A structure that the library has made. It is destroyed at the end, but not where making it failed.
+class Made {
+ public:
+  template <class Make>
+  Made(const char* function, int (*destroy)(const Opaque*), const Make& make) : destroy_(destroy) {
+    check(make(&opaque_), function);
+  }
+  ~Made() { destroy_(&opaque_); }
+  Made(const Made&) = delete;
+  Made& operator=(const Made&) = delete;
+
+  Opaque* get() { return &opaque_; }
+  const Opaque* get() const { return &opaque_; }
+
+ private:
+  Opaque opaque_;
+  int (*destroy_)(const Opaque*);
+};
 
 cudaDataType type_of(Precision precision) { return precision == Precision::bf16 ? CUDA_R_16BF : CUDA_R_16F; }
 
@@ -111,49 +131,48 @@ std::string version() { return library().version; }
 
 /// The library computes D = A B: A is W, B the transposed X, and D the transposed Y, Y in the order of columns.
 struct Descriptors {
-  explicit Descriptors(const ProductShape& of) : shape(of) {
-    const Functions& lt = library();
-    const int type = type_of(of.precision);
-    check(lt.Init(&handle), "Init");
-    check(lt.Structured(&handle, &a, of.filters, of.columns, of.columns, kAlignment, type, CUSPARSE_ORDER_ROW,
-                        kHalfOfAll),
-          "StructuredDescriptorInit");
-    check(lt.Dense(&handle, &b, of.pixels, of.columns, of.columns, kAlignment, type, CUSPARSE_ORDER_ROW),
-          "DenseDescriptorInit");
-    check(lt.Dense(&handle, &d, of.filters, of.pixels, of.filters, kAlignment, type, CUSPARSE_ORDER_COL),
-          "DenseDescriptorInit");
-    check(lt.Multiplication(&handle, &multiplication, CUSPARSE_OPERATION_NON_TRANSPOSE, CUSPARSE_OPERATION_TRANSPOSE,
-                            &a, &b, &d, &d, kSumsInFp32),
+  explicit Descriptors(const ProductShape& of)
+      : handle("Init", lt.Destroy, lt.Init),
+        a("StructuredDescriptorInit", lt.DestroyMatrix,
+          [&](Opaque* to) {
+            return lt.Structured(handle.get(), to, of.filters, of.columns, of.columns, kAlignment,
+                                 type_of(of.precision), CUSPARSE_ORDER_ROW, kHalfOfAll);
+          }),
+        b(dense(of.precision, of.pixels, of.columns, of.columns, CUSPARSE_ORDER_ROW)),
+        d(dense(of.precision, of.filters, of.pixels, of.filters, CUSPARSE_ORDER_COL)) {
+    check(lt.Multiplication(handle.get(), &multiplication, CUSPARSE_OPERATION_NON_TRANSPOSE,
+                            CUSPARSE_OPERATION_TRANSPOSE, a.get(), b.get(), d.get(), d.get(), kSumsInFp32),
           "MatmulDescriptorInit");
   }
-  ~Descriptors() {
-    for (const Opaque* const matrix : {&a, &b, &d}) library().DestroyMatrix(matrix);
-    library().Destroy(&handle);
-  }
-  Descriptors(const Descriptors&) = delete;
-  Descriptors& operator=(const Descriptors&) = delete;
 
-  ProductShape shape;
-  Opaque handle, a, b, d, multiplication;
+  const Functions& lt = library();
+  Made handle, a, b, d;
+  Opaque multiplication;
+
+ private:
+  Made dense(Precision precision, Index rows, Index columns, Index leading, int order) const {
+    return {"DenseDescriptorInit", lt.DestroyMatrix, [&](Opaque* to) {
+              return lt.Dense(handle.get(), to, rows, columns, leading, kAlignment, type_of(precision), order);
+            }};
+  }
 };
 
 struct Plan::State {
-  State(std::shared_ptr<const Descriptors> product, int algorithm) : of(std::move(product)) {
-    const Functions& lt = library();
-    check(lt.Select(&of->handle, &selection, &of->multiplication, kDefaultAlgorithm), "MatmulAlgSelectionInit");
-    check(lt.Set(&of->handle, &selection, kAlgorithmNumber, &algorithm, sizeof algorithm), "MatmulAlgSetAttribute");
-    check(lt.Plan(&of->handle, &plan, &of->multiplication, &selection), "MatmulPlanInit");
-    check(lt.GetWorkspace(&of->handle, &plan, &workspace_bytes), "MatmulGetWorkspace");
+  State(std::shared_ptr<const Descriptors> product, int algorithm)
+      : of(std::move(product)),
+        selection("MatmulAlgSelectionInit", lt.DestroySelection,
+                  [&](Opaque* to) { return lt.Select(of->handle.get(), to, &of->multiplication, kDefaultAlgorithm); }),
+        plan("MatmulPlanInit", lt.DestroyPlan, [&](Opaque* to) {
+          check(lt.Set(of->handle.get(), selection.get(), kAlgorithmNumber, &algorithm, sizeof algorithm),
+                "MatmulAlgSetAttribute");
+          return lt.Plan(of->handle.get(), to, &of->multiplication, selection.get());
+        }) {
+    check(lt.GetWorkspace(of->handle.get(), plan.get(), &workspace_bytes), "MatmulGetWorkspace");
   }
-  ~State() {
-    library().DestroyPlan(&plan);
-    library().DestroySelection(&selection);
-  }
-  State(const State&) = delete;
-  State& operator=(const State&) = delete;
 
+  const Functions& lt = library();
   std::shared_ptr<const Descriptors> of;
-  Opaque selection, plan;
+  Made selection, plan;
   std::size_t workspace_bytes = 0;
 };
 
@@ -163,7 +182,8 @@ Plan::Plan(std::shared_ptr<const Descriptors> of, int algorithm)
 std::size_t Plan::workspace_bytes() const { return state_->workspace_bytes; }
 
 bool Plan::run(const void* x, const void* w, void* workspace, void* y, cudaStream_t stream) const {
-  return library().Multiply(&state_->of->handle, &state_->plan, &kOne, w, x, &kZero, y, y, workspace, &stream, 1) == 0;
+  return library().Multiply(state_->of->handle.get(), state_->plan.get(), &kOne, w, x, &kZero, y, y, workspace, &stream,
+                            1) == 0;
 }
 
 Product::Product(const ProductShape& shape) : descriptors_(std::make_shared<const Descriptors>(shape)) {}
@@ -174,13 +194,13 @@ std::vector<std::byte> Product::compressed(const std::vector<std::uint16_t>& wei
   const Descriptors& of = *descriptors_;
   std::size_t bytes = 0;
   std::size_t buffer_bytes = 0;
-  check(lt.CompressedSize(&of.handle, &of.a, &bytes, &buffer_bytes), "SpMMACompressedSize2");
+  check(lt.CompressedSize(of.handle.get(), of.a.get(), &bytes, &buffer_bytes), "SpMMACompressedSize2");
   const DeviceBuffer<std::uint16_t> dense(weights.size(), stream);
   const DeviceBuffer<std::byte> to(bytes, stream);
   const DeviceBuffer<std::byte> buffer(buffer_bytes, stream);
   cuda::check(cudaMemcpyAsync(dense.data(), weights.data(), dense.bytes(), cudaMemcpyHostToDevice, stream));
-  check(lt.Compress(&of.handle, &of.a, 1, CUSPARSE_OPERATION_NON_TRANSPOSE, dense.data(), to.data(), buffer.data(),
-                    stream),
+  check(lt.Compress(of.handle.get(), of.a.get(), 1, CUSPARSE_OPERATION_NON_TRANSPOSE, dense.data(), to.data(),
+                    buffer.data(), stream),
         "SpMMACompress2");
   std::vector<std::byte> all(bytes);
   cuda::check(cudaMemcpyAsync(all.data(), to.data(), bytes, cudaMemcpyDeviceToHost, stream));

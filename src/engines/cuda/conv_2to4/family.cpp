@@ -19,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/system/out_of_memory.hpp"
 #include "engines/cuda/conv_2to4/cusparselt.hpp"
 #include "engines/cuda/conv_2to4/unfold.hpp"
 #include "engines/cuda/runtime/buffer.hpp"
@@ -133,7 +134,7 @@ double shortest_seconds(const std::function<void()>& work) {
   return *std::min_element(seconds.begin(), seconds.end());
 }
 
-/// The fastest way; empty if cuSPARSELt supports none.
+/// The fastest way; empty if cuSPARSELt supports none. OutOfMemory if memory does not suffice to find out.
 std::optional<Way> measured(const GroupedShape& shape, Precision precision, const Packed& packed) {
   cudaStream_t const stream = cudaStreamPerThread;
   const DeviceBuffer<std::byte> weights = uploaded(packed.weights);
@@ -148,7 +149,8 @@ std::optional<Way> measured(const GroupedShape& shape, Precision precision, cons
     const auto pixels = narrow<Index>(pixels_of_piece(shape.pixels(), shape.piece.columns, bytes));
     if (std::exchange(before, pixels) == pixels) continue;
     const cusparselt::Product product({narrow<Index>(shape.out.channels), shape.piece.columns, pixels, precision});
-    for (int algorithm = 0; algorithm < cusparselt::kAlgorithms; ++algorithm) try {
+    for (int algorithm = 0; algorithm < cusparselt::kAlgorithms; ++algorithm) {
+      try {
         const GroupedWork work(shape, pixels, product.plan(algorithm));
         const DeviceBuffer<std::byte> scratch(work.scratch_bytes(), stream);
         const auto run = [&](bool unfold) {
@@ -160,23 +162,27 @@ std::optional<Way> measured(const GroupedShape& shape, Precision precision, cons
         const double seconds = shortest_seconds([&] { run(true); });
         if (!best || seconds < best->seconds)
           best = Way{pixels, algorithm, seconds, shortest_seconds([&] { run(false); })};
-      } catch (const DeviceError&) {  // of an algorithm that the library does not support, or that needs much memory
+      } catch (const OutOfMemory&) {
+        throw;
+      } catch (const DeviceError&) {  // of an algorithm that the library does not support
       }
+    }
   }
   check(cudaStreamSynchronize(stream));
   return best;
 }
 
-/// Timed once per shape, so that all programs of a process run the same way.
+/// Timed once per device and shape, so that all programs of a process run the same way.
 std::optional<Way> fastest(const GroupedShape& shape, Precision precision, const Packed& packed) {
   const auto extents = [](const ImageExtents& of) { return std::array{of.images, of.channels, of.height, of.width}; };
-  const std::tuple key{precision, extents(shape.in), extents(shape.out), shape.piece.columns, shape.unfolds};
+  int ordinal = 0;
+  check(cudaGetDevice(&ordinal));
+  const std::tuple key{ordinal, precision, extents(shape.in), extents(shape.out), shape.piece.columns, shape.unfolds};
   static std::mutex mutex;
   static std::map<std::remove_const_t<decltype(key)>, std::optional<Way>> known;
   const std::lock_guard lock(mutex);
-  const auto [place, is_new] = known.try_emplace(key);
-  if (is_new) place->second = measured(shape, precision, packed);
-  return place->second;
+  const auto found = known.find(key);
+  return found != known.end() ? found->second : known.emplace(key, measured(shape, precision, packed)).first->second;
 }
 
 std::string why_not(const Request& request, const Convolution& convolution) {

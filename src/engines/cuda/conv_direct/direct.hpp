@@ -72,11 +72,11 @@ struct DirectTiling {
   }
 };
 
-/// Planes of 1x1 convolutions are divided into tiles as if they were one long row, where that leaves less of them
-/// empty.
+/// The shape that is divided into tiles. In 1x1 convolutions that change neither extents nor places, images whose
+/// pixels are a multiple of `columns` are rows of `columns` pixels, so that tiles have no empty columns.
 DirectShape tiled_shape(const DirectShape& shape, Index columns);
 
-/// A device's multiprocessors, each of which has one block, with so much shared memory.
+/// A device's multiprocessors, each of which has one block, and the shared memory that a block may have.
 struct DirectDevice {
   Index multiprocessors;
   std::size_t block_bytes;

@@ -10,6 +10,7 @@
 namespace spdnn::cuda {
 
 inline constexpr Index kDirectThreads = 32 * kDirectWarps;
+
 struct DirectArgs {
   DirectShape shape;
   DirectTiling tiling;

@@ -17,28 +17,6 @@ std::size_t tiles_of(const DirectShape& shape, const DirectTiling& tiling) {
   return across * ((tiled.out[0] + tiling.form.images - 1) / tiling.form.images);
 }
 
-}  // namespace
-
-DirectShape tiled_shape(const DirectShape& shape, Index columns) {
-  const auto is_plain = [&](std::size_t axis) {
-    return shape.kernel[axis] == 1 && shape.stride[axis] == 1 && shape.in[axis] == shape.out[axis] &&
-           shape.pad[axis] == 0;
-  };
-  const Index plane = shape.in[0] * shape.in[1];
-  const bool is_one_row = shape.in_row == shape.in[1] && shape.in_channel == plane;
-  DirectShape tiled = shape;
-  if (!is_plain(0) || !is_plain(1) || !is_one_row || plane % columns != 0) return tiled;
-  for (std::size_t axis = 0; axis < 2; ++axis) tiled.in[axis] = tiled.out[axis] = axis == 0 ? plane / columns : columns;
-  tiled.in_row = tiled.out_row = columns;
-  return tiled;
-}
-
-std::size_t direct_items(const DirectShape& shape, const DirectTiling& tiling) {
-  return tiles_of(shape, tiling) * shape.blocks * tiling.filter_blocks;
-}
-
-namespace {
-
 /// Divides the channels into as few chunks as fit; false if not even one channel does.
 bool divide_channels(const DirectShape& shape, std::size_t nonzeros, std::size_t block_bytes, DirectTiling& tiling) {
   // Two chunks are in shared memory, with the entries of a block of filters: of these some have more than others.
@@ -73,6 +51,24 @@ std::vector<Index> filter_divisions(const DirectShape& shape, const DirectTiling
 }
 
 }  // namespace
+
+DirectShape tiled_shape(const DirectShape& shape, Index columns) {
+  const auto is_plain = [&](std::size_t axis) {
+    return shape.kernel[axis] == 1 && shape.stride[axis] == 1 && shape.in[axis] == shape.out[axis] &&
+           shape.pad[axis] == 0;
+  };
+  const Index plane = shape.in[0] * shape.in[1];
+  const bool is_one_row = shape.in_row == shape.in[1] && shape.in_channel == plane;
+  DirectShape tiled = shape;
+  if (!is_plain(0) || !is_plain(1) || !is_one_row || plane % columns != 0) return tiled;
+  for (std::size_t axis = 0; axis < 2; ++axis) tiled.in[axis] = tiled.out[axis] = axis == 0 ? plane / columns : columns;
+  tiled.in_row = tiled.out_row = columns;
+  return tiled;
+}
+
+std::size_t direct_items(const DirectShape& shape, const DirectTiling& tiling) {
+  return tiles_of(shape, tiling) * shape.blocks * tiling.filter_blocks;
+}
 
 std::vector<DirectTiling> direct_tilings(const DirectShape& shape, std::size_t nonzeros, const DirectDevice& device,
                                          const DirectForm& form) {

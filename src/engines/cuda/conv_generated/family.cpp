@@ -9,6 +9,7 @@
 #include <future>
 #include <map>
 #include <mutex>
+#include <system_error>
 
 #include "engines/cuda/conv_direct/epilogue.hpp"
 #include "engines/cuda/conv_direct/kernels.hpp"
@@ -112,12 +113,16 @@ std::shared_ptr<SharedLayer> shared_layer(const Layer& layer, const std::vector<
                         .of_model = stored == of_model.end() ? Array<std::byte>() : stored->bytes});
   shared->digest = digest;
   shared->model_has_others = !of_model.empty() && stored == of_model.end();
-  if (shared->code.source() != program::Prepared::Source::compiled)
-    shared->loading =
-        std::async(std::launch::async, [&code = shared->code, ordinal, bytes = layer.tiling.shared_bytes()] {
-          check(cudaSetDevice(ordinal));
-          return std::make_unique<LoadedLayer>(code.get({}), bytes);
-        });
+  if (shared->code.source() != program::Prepared::Source::compiled) {
+    try {
+      shared->loading =
+          std::async(std::launch::async, [&code = shared->code, ordinal, bytes = layer.tiling.shared_bytes()] {
+            check(cudaSetDevice(ordinal));
+            return std::make_unique<LoadedLayer>(code.get({}), bytes);
+          });
+    } catch (const std::system_error&) {  // no thread is left: load() loads it
+    }
+  }
   known = shared;
   return shared;
 }

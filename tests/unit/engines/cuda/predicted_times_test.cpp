@@ -54,7 +54,9 @@ double microseconds_of_pixels(const Layer& layer, double density, Extent images)
   return 1e6 * pixel_tilings(shape, layer.weights(density), kMultiprocessors, kBlockBytes).front().seconds;
 }
 
-/// Whole rounds of items, parts of one, chunks of many and of few entries; filters in more blocks than there must be.
+/// Of fb9c2b07 by the harness with which predicted times are fitted: medians of 6 runs of the kernel alone, weights at
+/// random places. Whole rounds of items, parts of one, chunks of many and of few entries; filters in more blocks than
+/// there must be.
 TEST(PredictedTimes, OfConvDirectAreThoseOfAnH200) {
   struct Measured {
     Layer layer;
