@@ -17,10 +17,16 @@ const ConvRival& rival(std::string_view key) {
 
 BeyondBounds beyond_bounds(double ours, std::string_view key, double deviation) {
   ConvTiming timing;
-  timing.ours = {.kernel = "conv_generated", .deviation = ours};
-  timing.with.push_back({&rival(key), {.kernel = rival(key).family, .deviation = deviation}});
+  timing.ours.kernel = "conv_generated";
+  timing.ours.deviation = ours;
+  ConvPeer& peer = timing.with.emplace_back();
+  peer.rival = &rival(key);
+  peer.timed.kernel = peer.rival->family;
+  peer.timed.deviation = deviation;
+  ConvCase layer;
+  layer.layer = conv_table("skimcaffe").front();
   BeyondBounds beyond;
-  add_beyond_bounds({.layer = conv_table("skimcaffe").front()}, timing, beyond);
+  add_beyond_bounds(layer, timing, beyond);
   return beyond;
 }
 
