@@ -30,7 +30,7 @@ LDLIBS   += -ldl $(if $(filter 1,$(GPU)),$(CUDA_LDLIBS))
 
 FOR_ISA  := %_avx2.cpp %_avx512.cpp %_avx512vnni.cpp
 # The CPU engine chooses among these instruction sets at run time. On other architectures these files are empty.
-ifneq ($(filter x86_64%,$(shell $(CXX) -dumpmachine 2>/dev/null)),)
+ifneq ($(filter x86_64%,$(or $(shell $(CXX) -dumpmachine 2>/dev/null),$(shell uname -m))),)
   ISA_FLAGS = $(if $(filter %_avx2.cpp,$1),-mavx2 -mfma) $(if $(filter %_avx512.cpp %_avx512vnni.cpp,$1),-mavx512f -mavx512bw -mavx512dq -mavx512vl) \
 	$(if $(filter %_avx512vnni.cpp,$1),-mavx512vnni)
 endif
