@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
-# The recipes of make/packaging, and the check of a portable program's symbols; tests/tools/dist_chroot.sh tries the archive.
+# The recipes of make/packaging, flags of a first build, and the check of a portable program's symbols;
+# tests/tools/dist_chroot.sh tries the archive.
 
 setup() {
   root=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
@@ -106,4 +107,14 @@ END_OF_PROGRAM
   [[ "$output" == *"spdnn-mpich.so: asks for arc5random, which is nowhere"* ]]
   run "$root/make/portable/check.sh" program
   [[ "$output" == *"program: asks for __libc_start_main of GLIBC_2.34, expected GLIBC_2.28 or older"* ]]
+}
+
+# make installs g++ after it has read its files.
+@test "a first build, begun without a compiler, has the kernels for AVX2 and AVX-512" {
+  [ "$(uname -m)" = x86_64 ] || skip "kernels for AVX are those of x86-64"
+  out=build/not_made
+  kernels=$out/src/engines/cpu/sparse_conv/kernels
+  env -u MAKEFLAGS -u MAKELEVEL make -n -C "$root" GPU=0 STEPS=1 CXX="$PWD/none" OUT=$out ${kernels}_avx{2,512}.o >commands
+  grep -q -e '/none .* -mavx2 -mfma .*kernels_avx2.cpp' commands
+  grep -q -e '/none .* -mavx512f .*kernels_avx512.cpp' commands
 }
