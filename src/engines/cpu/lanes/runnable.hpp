@@ -31,36 +31,31 @@ inline bool runs_avx2() {
   return false;
 #endif
 }
-/// Whether it adds up products of bytes in 32 bits. Bit 4 of EAX is AVX-VNNI, which not all compilers have a name for.
-inline bool runs_vnni() {
-#if defined(__x86_64__)
+/// What an x86-64 processor says of itself; zeros where it does not answer, and on other architectures.
+struct Cpuid {
   unsigned eax = 0;
   unsigned ebx = 0;
   unsigned ecx = 0;
   unsigned edx = 0;
-  const bool answered = __get_cpuid_count(7, 1, &eax, &ebx, &ecx, &edx) != 0;
-  return runs_avx512vnni() || (runs_avx2() && answered && (eax & 0x10U) != 0);
-#else
-  return false;
+};
+inline Cpuid cpuid([[maybe_unused]] unsigned leaf, [[maybe_unused]] unsigned subleaf = 0) {
+  Cpuid found;
+#if defined(__x86_64__)
+  if (__get_cpuid_count(leaf, subleaf, &found.eax, &found.ebx, &found.ecx, &found.edx) == 0) return {};
 #endif
+  return found;
 }
+
+/// Whether it adds up products of bytes in 32 bits. Bit 4 of EAX is AVX-VNNI, which not all compilers have a name for.
+inline bool runs_vnni() { return runs_avx512vnni() || (runs_avx2() && (cpuid(7, 1).eax & 0x10U) != 0); }
 
 /// Whether a register of AVX-512 is computed as two halves, as on a Zen 4, which is AMD's family 19h with AVX-512. Then
 /// AVX2 has the same peak, and its registers cross fewer bounds of 64 bytes and fill narrow images better.
 inline bool halves_avx512() {
-#if defined(__x86_64__)
-  unsigned eax = 0;
-  unsigned ebx = 0;
-  unsigned ecx = 0;
-  unsigned edx = 0;
   constexpr unsigned kAuth = 0x68747541;  // of AuthenticAMD
-  if (__get_cpuid(0, &eax, &ebx, &ecx, &edx) == 0 || ebx != kAuth) return false;
-  if (__get_cpuid(1, &eax, &ebx, &ecx, &edx) == 0) return false;
-  const unsigned family = ((eax >> 8U) & 0xfU) + ((eax >> 20U) & 0xffU);
-  return family == 0x19 && runs_avx512();
-#else
-  return false;
-#endif
+  const unsigned version = cpuid(1).eax;
+  const unsigned family = ((version >> 8U) & 0xfU) + ((version >> 20U) & 0xffU);
+  return cpuid(0).ebx == kAuth && family == 0x19 && runs_avx512();
 }
 
 /// The loops that this processor runs, fastest first; never empty. Null where the compiler lacks an instruction set.
