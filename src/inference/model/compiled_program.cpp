@@ -68,8 +68,6 @@ CompiledProgram compiled_program(const Model& model, const EngineSettings& setti
   if (const std::string why_not = why_not_runnable(model); !why_not.empty()) throw UsageError(why_not);
   require_threads(settings.threads);
   Model rewritten = model;
-  rewritten.program.reset();
-  rewritten.code.clear();
   rewrite(rewritten, kAllRewrites);
   ModelEngineOptions options{.threads = host_threads(settings.threads),
                              .host_memory = settings.host_memory,

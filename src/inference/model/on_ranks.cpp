@@ -6,6 +6,7 @@
 #include "cluster/model_fields.hpp"
 #include "cluster/partition.hpp"
 #include "cluster/together.hpp"
+#include "core/threads/parallel.hpp"
 #include "inference/run/load.hpp"
 #include "spdnn/error.hpp"
 
@@ -120,9 +121,8 @@ RankedModelResult run_model_on_ranks(Communicator& ranks, const ModelOrder& orde
     for (const ValueId output : model->outputs) each += elements(output_of(*model, output, 1)).value_or(0);
     if (ranks.is_root()) check_memory_for("images", order.images, each * sizeof(float));
   };
-  const auto run = [&](const RankShare& share) {
+  const auto run = [&](const RankShare& /*share*/) {
     RankedModelResult all;
-    own.engine.threads = share.threads;
     if (ranks.is_alone()) {
       all.result = run_model(variant, model, mine, own);
       return all;
@@ -131,7 +131,7 @@ RankedModelResult run_model_on_ranks(Communicator& ranks, const ModelOrder& orde
       if (images > 0) return void(all.result = run_mine(variant, model, mine, own));
       all.result.outputs = no_outputs(*model);
       all.result.infer_seconds.assign(static_cast<std::size_t>(own.trials), 0.0);
-      all.result.threads = share.threads;
+      all.result.threads = host_threads(own.engine.threads);
     });
     return all;
   };

@@ -80,9 +80,8 @@ class Pieces final : private Interruption {
   Pieces(const std::vector<RunOrder>& orders, const Plan& plan, const std::vector<Work>& mine,
          const RunOptions& options, const RankShare& share)
       : orders_(orders), plan_(plan), mine_(mine), options_(options), share_(share) {
-    options_.engine.threads = share.threads;
     known_.all.result.plan = &plan;
-    known_.all.result.threads = host_threads(share.threads);
+    known_.all.result.threads = host_threads(options.engine.threads);
     known_.all.result.outcome.alive.assign(plan.depth(), 0);
     known_.all.result.outcome.active.assign(plan.depth(), 0);
   }

@@ -28,22 +28,21 @@ struct RankWish {
 
 /// The resources that a rank gets, next to the others of its node.
 struct RankShare {
-  int threads = 0;
   int cpu_sharers = 1;   ///< processes that share the host's memory, this one included
   int cuda_sharers = 1;  ///< the same of the device
 };
 
 /// Runs on all ranks, which begin together: `run(share)` gives this rank's Ranked, `gather(all)` adds those of the
-/// other ranks to the root's. Each rank calls `ready()` before any of them begins. A single process only runs.
+/// other ranks to the root's. Meanwhile host_threads() is at most the rank's part of the node's. Each rank calls
+/// `ready()` before any of them begins. A single process only runs.
 template <class Run, class Ready, class Gather>
 auto run_and_gather(Communicator& ranks, const RankWish& wish, const Ready& ready, const Run& run,
                     const Gather& gather) {
-  if (ranks.is_alone()) return run(RankShare{.threads = wish.threads});
+  if (ranks.is_alone()) return run(RankShare{});
   RankShare share{.cpu_sharers = ranks.place().node_ranks};
   if (wish.cuda)
     share.cuda_sharers = sharers_of_device(ranks, Device::cuda, {.device = wish.device}, wish.share_devices);
-  share.threads = threads_of(ranks, wish.threads);
-  const ThreadLimit limit(share.threads);
+  const ThreadLimit limit(threads_of(ranks, wish.threads));
   ready();
   ranks.barrier();
   auto all = run(share);
