@@ -13,11 +13,13 @@
 #include <random>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "engines/kernel_families.hpp"
 #include "engines/model_engine.hpp"
 #include "engines/tuned_program.hpp"
 #include "model/graph/magnitudes.hpp"
+#include "model/graph/model_digest.hpp"
 #include "program/threads.hpp"
 #include "spdnn/error.hpp"
 #include "support/models.hpp"
@@ -271,6 +273,44 @@ TEST(StoredProgram, IsReadWhateverTimesItWasChosenBy) {
   EXPECT_GE(changes.size(), 2U);
 }
 
+/// Notes which kernels are asked for offers.
+class NotingOffers final : public program::Kernel {
+ public:
+  NotingOffers(const program::Kernel& kernel, std::set<std::string>& asked) : kernel_(kernel), asked_(asked) {}
+  std::string_view name() const override { return kernel_.name(); }
+  std::vector<Offer> offers(const Request& request) const override {
+    asked_.emplace(name());
+    return kernel_.offers(request);
+  }
+  Offer change(const Change& change) const override { return kernel_.change(change); }
+
+ private:
+  const program::Kernel& kernel_;
+  std::set<std::string>& asked_;
+};
+
+/// Offers may take long to make: of tilings, or of code that is generated.
+TEST(StoredProgram, IsReadWithoutOffersOfKernelsThatWereNotChosen) {
+  const program::Threads threads(kStoredThreads);
+  const DrawnKernels all(1);
+  std::set<std::string> asked;
+  std::vector<std::unique_ptr<NotingOffers>> noting;
+  program::CompileOptions options = all.options();
+  for (const program::Kernel*& kernel : options.kernels)
+    kernel = noting.emplace_back(std::make_unique<NotingOffers>(*kernel, asked)).get();
+  const Model model = some_model();
+  const Magnitudes magnitudes(model);
+  const program::Program program = compile(model, magnitudes, kStoredImages, options);
+  const std::string text = stored_text(program, origin_of(model, kStoredImages, options));
+  const std::set<std::string> before = std::exchange(asked, {});
+  program::StoredReader({"a program", text}).program(model, magnitudes, kStoredImages, options);
+  std::set<std::string> chosen;
+  for (const program::Action& action : program.actions)
+    if (action.kind == program::Action::Kind::step) chosen.insert(action.kernel);
+  EXPECT_EQ(asked, chosen);
+  EXPECT_LT(chosen.size(), before.size());
+}
+
 TEST(ModelDigests, AreOfWhatIsComputed) {
   const Model model = some_model();
   Model named = model;
@@ -282,6 +322,21 @@ TEST(ModelDigests, AreOfWhatIsComputed) {
   weights = Weights(with_palette(typed_matrix(weights, Pattern::csr, DataType::f32)));
   EXPECT_EQ(program::origin_of(model, 1, {}), program::origin_of(typed, 1, {}));
   EXPECT_NE(program::origin_of(model, 1, {}), program::origin_of(some_model(0.25F), 1, {}));
+}
+
+TEST(ModelDigests, AreOfEachWeightHoweverManyAreEqual) {
+  const auto digest = [](CsrMatrix weights) {
+    ModelBuilder builder;
+    const ValueId x = builder.input({kBatchExtent, 2});
+    return model_digest(builder.finish({builder.add(Linear{std::move(weights), {}}, {x})}));
+  };
+  const auto of_two = [](float first, float second, bool uniform = false) {
+    return testing::make_matrix(2, {{{0, first}, {1, second}}}, uniform);
+  };
+  EXPECT_NE(digest(of_two(1, 2)), digest(of_two(1, 3)));
+  EXPECT_NE(digest(of_two(1, 2)), digest(of_two(2, 1)));
+  EXPECT_NE(digest(of_two(1, 1, true)), digest(of_two(2, 2, true)));
+  EXPECT_EQ(digest(of_two(1, 1, true)), digest(of_two(1, 1)));
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstring>
 #include <map>
+#include <numeric>
 #include <thread>
 
 #include "core/system/stopwatch.hpp"
@@ -206,6 +207,18 @@ TEST_F(PretendedDeviceTest, ValuesAreLookedAtForOverflowTogether) {
     found.push_back(of_device->overflow());
   }
   EXPECT_TRUE(found[0] && !found[1] && found[2] > found[0]);
+}
+
+TEST_F(PretendedDeviceTest, ValuesThatAreToBeLookedAtTakeNoMoreThan64MiB) {
+  const ModelEngineOptions options{.batch = 1U << 20U, .threads = 1};  // 32 MiB a value
+  const program::Program program = program::program_for(deep_model(), options, offered_, device_.get());
+  std::vector<std::size_t> together;
+  for (const program::Action& action : program.actions)
+    if (action.kind == program::Action::Kind::watch) together.push_back(action.inputs.size());
+  EXPECT_EQ(std::accumulate(together.begin(), together.end(), std::size_t{0}), program.watched.size());
+  ASSERT_GT(together.size(), 1U);
+  together.pop_back();  // those that are left at the end
+  for (const std::size_t values : together) EXPECT_EQ(values, 2U);
 }
 
 /// A kernel whose steps note, by node, whether their first inputs are older than the action before.

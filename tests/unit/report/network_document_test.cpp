@@ -136,6 +136,17 @@ TEST(NetworkDocument, ShowsWhereImagesDieAndSettle) {
   EXPECT_EQ(cells_of(table.rows[0]), "1|60|40|50|10|");
   EXPECT_EQ(cells_of(table.rows[1]), "2|40|60|||") << "nothing is computed after the last layer";
   EXPECT_TRUE(says(document, "Half of the images are dead after layer 2. The last one dies in layer 2."));
+  RunLine run = tiny_run();
+  run.alive = {60, 59};
+  EXPECT_TRUE(says(document_of(square_network(), {}, run), "The last one dies in layer 2."));
+  run.alive = {60, 60};
+  EXPECT_TRUE(says(document_of(square_network(), {}, run), "The last one dies in layer 1."));
+}
+
+TEST(NetworkDocument, CellsWithOneEdgeAreCounted) {
+  const Document document = document_of(square_network(), {});
+  const std::string& text = block_of<Chart>(document, "spy").description;
+  EXPECT_TRUE(text.ends_with("Every cell is a single position, and 5 of the 9 cells have edges.")) << text;
 }
 
 TEST(NetworkDocument, SaysWhatARunDoesNotTell) {

@@ -7,6 +7,7 @@
 
 #include "engines/cpu/lanes/runnable.hpp"
 #include "engines/cpu/sparse_conv/convolve.hpp"
+#include "engines/cpu/sparse_conv/cycles.hpp"
 #include "engines/cpu/sparse_conv/dispatch.hpp"
 #include "support/kernel_contract.hpp"
 #include "support/models.hpp"
@@ -177,6 +178,22 @@ TEST(SparseConv, IsTestedWithAllKindsOfTiles) {
     EXPECT_TRUE(!tiling.in_place || tiling.shape.in.width % tiling.lanes == 0) << one.name << ": behind the image";
   }
   EXPECT_EQ(kinds.size(), 8U);
+}
+
+/// The cycles of a tile of 32 pixels of 64 channels that is read in place.
+double cycles_in_place(Extent pixels_of_image) {
+  Tiling tiling;
+  tiling.shape = {{1, 64, 1, pixels_of_image}, {1, 64, 1, pixels_of_image}};
+  tiling.columns = tiling.pitch = 32;
+  tiling.channels = 64;
+  tiling.lanes = 8;
+  tiling.in_place = true;
+  return sparse_conv::cycles_of(tiling, 1000, 1) / static_cast<double>(tiling.column_tiles());
+}
+
+TEST(SparseConv, ATileInPlaceTakesLongerWhereTheChannelsOfAnImageShareSetsOfACache) {
+  EXPECT_GT(cycles_in_place(1024), 1.1 * cycles_in_place(1056)) << "4096 bytes from channel to channel, and 4224";
+  EXPECT_EQ(cycles_in_place(1056), cycles_in_place(1120));
 }
 
 TEST(SparseConv, TakesAvx2WhereAvx512IsComputedInHalves) {

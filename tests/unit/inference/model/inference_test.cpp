@@ -229,6 +229,24 @@ TEST(ModelInference, RefusesAnOutputThatIsMadeOfConstantsAlone) {
   EXPECT_THROW(inference.load(model, testing::random_tensor(rng, {3, 3})), DataError);
 }
 
+TEST(ModelInference, TellsHowMuchIsDone) {
+  const ModelCase network = testing::small_network(3, 0.3, 2);
+  ModelSpec spec;
+  std::vector<std::string> works;
+  std::uint64_t left = 1;
+  spec.progress = [&](const ProgressUpdate& update) {
+    works.emplace_back(update.work);
+    left = update.total - update.done;
+  };
+  ModelInference inference(spec);
+  inference.load(network.model, network.inputs[0]);
+  inference.plan();
+  inference.run();
+  ASSERT_FALSE(works.empty());
+  EXPECT_EQ(works.back(), "infer");
+  EXPECT_EQ(left, 0U);
+}
+
 TEST(ModelInference, EndsWhenItIsCancelled) {
   const ModelCase network = testing::small_network(3, 0.3, 2);
   ModelSpec spec;
