@@ -59,7 +59,7 @@ CommandForm convert_form() {
        "conv_generated its code, too")                                                                         //
       ("tune", "choose the kernels of --program by times measured on this machine instead of predicted ones")  //
       ("batch", takes("N"),
-       "images at a time that --program is for; default: as many as infer would take, at most 64")            //
+       "images at a time that --program is for; default: as many as infer would take")                        //
       ("threads", takes("T"), "threads that --program is for; default: as many as the process may use")       //
       ("compile-seconds", takes("SECONDS"), "generate code of --program for at most this time; default: 60")  //
       ("host-memory", takes("SIZE", "auto"),

@@ -128,7 +128,7 @@ CommandForm infer_model_form() {
       ("device", takes("auto|cpu|cuda", "auto"), "where the engine runs")                                   //
       ("precision", takes("fp32|fp64|bf16"), "bf16 is compared with fp32; default: the variant's first")    //
       ("rewrite", takes("REWRITES", "all"), "exact rewrites of the model: all, none or a list")             //
-      ("batch", takes("N", "auto"), "images at a time; auto: as many as fit in memory, at most 64")         //
+      ("batch", takes("N", "auto"), "images at a time; auto: 64, or more small ones, if they fit")          //
       ("threads", takes("N"), "host threads; default: all that are granted")                                //
       ("host-memory", takes("SIZE", "auto"), "memory for model, images and engine: 500M, 4G")               //
       ("compile-seconds", takes("SECONDS", "60"), "generate code for at most this time; 0: none")           //

@@ -15,7 +15,17 @@ namespace spdnn {
 
 namespace {
 
-constexpr Index kMostImages = 64;
+/// A batch has 64 images, or more small ones: threads wait for one another at its end, which on a busy machine costs a
+/// turn of the scheduler.
+constexpr Index kLeastImages = 64;
+constexpr Index kMostImages = 1024;
+constexpr Offset kBytesOfImages = 1 << 20;
+
+Index usual_batch(const Model& model) {
+  const Shape one = with_batch(model.values[model.inputs.front()].shape, 1);
+  const Offset bytes = elements(one).value_or(kBytesOfImages) * Offset{sizeof(float)};
+  return std::clamp(narrow<Index>(kBytesOfImages / std::max<Offset>(bytes, 1)), kLeastImages, kMostImages);
+}
 
 /// The variant's support for the wanted batch, or if that is too large, for one image.
 const Support& support_of_some(const ModelVariant& variant, KnownSupport& known, ModelEngineOptions options) {
@@ -85,7 +95,7 @@ std::optional<Index> batch_of(const Model& model) {
 
 Index wanted_batch(const EngineSettings& settings, const Model& model, Index images) {
   if (const auto fixed = fixed_batch(model)) return std::max<Index>(*fixed, 1);
-  return std::min(settings.batch != 0 ? settings.batch : batch_of(model).value_or(kMostImages), images);
+  return std::min(settings.batch != 0 ? settings.batch : batch_of(model).value_or(usual_batch(model)), images);
 }
 
 ModelBatch find_model_batch(const EngineSettings& settings, const ModelVariant& variant, KnownSupport& known,

@@ -189,12 +189,13 @@ Section work_section(const ModelView& view) {
 
 Section run_section(const ModelView& view) {
   Section section{"run", "Planned run", {}};
-  section.blocks.emplace_back(Paragraph{
-      view.would_run.empty() ? fmt::format("`spdnn infer` refuses the model: {}.", escaped(view.why))
-                             : fmt::format("`{}` would run it: {}. This applies to the model after the rewrites of "
-                                           "`spdnn infer`, whose nodes may have other numbers, and {} at a time; "
-                                           "`infer` takes up to 64. All figures above are of the model as given.",
-                                           view.would_run, escaped(view.why), counted(view.batch, "image", "images"))});
+  section.blocks.emplace_back(
+      Paragraph{view.would_run.empty()
+                    ? fmt::format("`spdnn infer` refuses the model: {}.", escaped(view.why))
+                    : fmt::format("`{}` would run it: {}. This applies to the model after the rewrites of "
+                                  "`spdnn infer`, whose nodes may have other numbers, and {} at a time; "
+                                  "`infer` takes 64, or more small ones. All figures above are of the model as given.",
+                                  view.would_run, escaped(view.why), counted(view.batch, "image", "images"))});
   section.blocks.emplace_back(Paragraph{fmt::format(
       "The model takes {} in memory, and each variant the amount in the table.", bytes_text(bytes_of(view.model)))});
   Table table{

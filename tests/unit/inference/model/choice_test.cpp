@@ -48,6 +48,19 @@ TEST(ModelChoice, BatchesFitToTheByte) {
       << "what was asked for stays";
 }
 
+TEST(ModelChoice, BatchesAreOf64ImagesOrUpTo1024ThatTakeAMegabyte) {
+  const auto batch_for = [](Index height, Index images) {
+    testing::ModelBuilder builder;
+    const ValueId image = builder.input({kBatchExtent, 1, height, 32});  // 128 bytes a row
+    const Model model = builder.finish({builder.add(testing::make_activation(Activation::Kind::relu), {image})});
+    return wanted_batch({}, model, images);
+  };
+  EXPECT_EQ(batch_for(1, 100000), 1024U);
+  EXPECT_EQ(batch_for(16, 100000), 512U);
+  EXPECT_EQ(batch_for(16, 100), 100U);
+  EXPECT_EQ(batch_for(1024, 100000), 64U);
+}
+
 TEST(ModelChoice, AnEngineIsChosenThatFitsSomeImages) {
   const Model model = testing::small_network(3, 0.3, 4).model;
   const std::size_t room = working_bytes(find_model_variant("conv_dense"), model, 1);
