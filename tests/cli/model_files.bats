@@ -250,7 +250,7 @@ refused() {
   "$SPDNN" inspect p.spdnn | grep -q '^variant  *conv_dense .* for 4 images at a time$'
   "$SPDNN" convert model.safetensors q.spdnn --program conv_dense --threads 1
   "${infer[@]}" --model q.spdnn --threads 1 >q.txt
-  grep -q ' the program stored with the model is not used, and another compiled: its images: 64, now: 20$' q.txt
+  grep -q ' the program stored with the model is not used, and another compiled: its images: [0-9]*, now: 20$' q.txt
   "$SPDNN" convert p.spdnn n.spdnn
   cmp m.spdnn n.spdnn
   tune=("$SPDNN" convert model.safetensors t.spdnn --program conv_dense --tune --batch 4 --threads 1)
