@@ -11,6 +11,7 @@
 #include "core/system/stopwatch.hpp"
 #include "program/bound_program.hpp"
 #include "program/measured.hpp"
+#include "program/otherwise.hpp"
 #include "spdnn/types.hpp"
 
 namespace spdnn::program {
@@ -18,28 +19,6 @@ namespace spdnn::program {
 namespace {
 
 constexpr int kTurns = 15;
-
-bool takes(const Kernels& kernels, const Request& request) {
-  return std::any_of(kernels.begin(), kernels.end(), [&](const Kernel* kernel) {
-    const std::vector<Offer> offers = kernel->offers(request);
-    return std::any_of(offers.begin(), offers.end(), [](const Offer& offer) { return offer.takes(); });
-  });
-}
-
-/// A kernel for nodes that none of some others supports.
-class OtherwiseKernel final : public Kernel {
- public:
-  OtherwiseKernel(const Kernel& kernel, const Kernels& preferred) : kernel_(kernel), preferred_(preferred) {}
-  std::string_view name() const override { return kernel_.name(); }
-  std::vector<Offer> offers(const Request& request) const override {
-    return takes(preferred_, request) ? std::vector<Offer>() : kernel_.offers(request);
-  }
-  Offer change(const Change& change) const override { return kernel_.change(change); }
-
- private:
-  const Kernel& kernel_;
-  const Kernels& preferred_;
-};
 
 /// A program in memory, to be timed; every number of the images is 1/2.
 class Candidate {
@@ -123,13 +102,9 @@ Tuned tuned(const Model& model, const Magnitudes& magnitudes, Extent images, con
     const bool skips = std::find(skipping.begin(), skipping.end(), options.kernels[i]) != skipping.end();
     (skips ? sparse : dense).push_back(measured.kernels()[i]);
   }
-  std::vector<std::unique_ptr<Kernel>> otherwise;
-  Kernels skipping_first = sparse;
-  for (const Kernel* const kernel : dense)
-    skipping_first.push_back(otherwise.emplace_back(std::make_unique<OtherwiseKernel>(*kernel, sparse)).get());
-
+  const SkippingFirst skipping_first(sparse, dense);
   std::vector<std::unique_ptr<Candidate>> candidates;
-  for (const Kernels& kernels : {measured.kernels(), dense, skipping_first}) {
+  for (const Kernels& kernels : {measured.kernels(), dense, skipping_first.kernels()}) {
     CompileOptions with = options;
     with.kernels = kernels;
     candidates.push_back(std::make_unique<Candidate>(model, compile(model, magnitudes, images, with), nullptr));

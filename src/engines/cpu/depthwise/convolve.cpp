@@ -27,9 +27,9 @@ class Convolver {
     const Extent first = part * tiling_.rows_of_part;
     const Extent end = std::min(first + tiling_.rows_of_part, shape_.out.height);
     if (tiling_.in_place) {
-      for (Extent lane = 0; lane < channels; ++lane)
-        for (Extent filter = 0; filter < shape_.filters(); ++filter)
-          in_place(image, channel + lane, filter, first, end - first, input, tile, output);
+      for (Extent filter = 0; filter < shape_.filters(); ++filter)
+        in_place(block, filter, channels, first, end - first, input + plane * shape_.in.pixels(), tile,
+                 output + (plane * shape_.filters() + filter) * shape_.out.pixels() + first * shape_.out.width);
       return;
     }
     for (Extent row = first; row < end; row += tiling_.rows) {
@@ -42,26 +42,27 @@ class Convolver {
   }
 
  private:
-  void in_place(Extent image, Extent channel, Extent filter, Extent row, Extent rows, const float* input,
-                const float* zeros, float* output) const {
-    const Extent block = channel / tiling_.lanes;
-    const Extent lane = channel % tiling_.lanes;
-    const Extent plane = image * shape_.groups + channel;
-    float* const to = output + (plane * shape_.filters() + filter) * shape_.out.pixels() + row * shape_.out.width;
-    kernels_.in_place({.from = input + plane * shape_.in.pixels(),
-                       .height = shape_.in.height,
-                       .width = shape_.in.width,
-                       .top = tap_position(shape_.window, 0, row, 0),
-                       .left = tap_position(shape_.window, 1, 0, 0),
-                       .stride = shape_.window.stride[1],
-                       .weights = filters_.weights(block, filter) + lane,
-                       .bias = filters_.bias(block, filter)[lane],
-                       .function = ending_.function,
-                       .to = to,
-                       .rows = rows,
-                       .columns = shape_.out.width,
-                       .zeros = zeros});
-    if (ending_.finish) ending_.finish(to, static_cast<std::size_t>(rows * shape_.out.width));
+  void in_place(Extent block, Extent filter, Extent channels, Extent row, Extent rows, const float* planes,
+                const float* zeros, float* to) const {
+    const Extent to_stride = shape_.filters() * shape_.out.pixels();
+    kernels_.in_place({.first = {.from = planes,
+                                 .height = shape_.in.height,
+                                 .width = shape_.in.width,
+                                 .top = tap_position(shape_.window, 0, row, 0),
+                                 .left = tap_position(shape_.window, 1, 0, 0),
+                                 .size = tiling_.square,
+                                 .stride = shape_.window.stride[1],
+                                 .weights = filters_.weights(block, filter),
+                                 .bias = filters_.bias(block, filter),
+                                 .function = ending_.function,
+                                 .to = to,
+                                 .rows = rows,
+                                 .columns = shape_.out.width,
+                                 .zeros = zeros},
+                       .channels = channels,
+                       .from_stride = shape_.in.pixels(),
+                       .to_stride = to_stride});
+    finish(to, to_stride, channels, rows * shape_.out.width);
   }
 
   /// Columns of padding are not written, for they are zeros from the beginning.
@@ -107,6 +108,10 @@ class Convolver {
                      .to = to,
                      .to_stride = stride,
                      .channels = channels});
+    finish(to, stride, channels, pixels);
+  }
+
+  void finish(float* to, Extent stride, Extent channels, Extent pixels) const {
     if (!ending_.finish) return;
     for (Extent channel = 0; channel < channels; ++channel)
       ending_.finish(to + channel * stride, static_cast<std::size_t>(pixels));

@@ -5,8 +5,7 @@
 namespace spdnn::depthwise {
 
 const std::vector<const Kernels*>& available_kernels() {
-  static const auto available =
-      lanes::runnable(avx512_kernels(), avx2_kernels(), portable_kernels(), lanes::halves_avx512());
+  static const auto available = lanes::runnable(avx512_kernels(), avx2_kernels(), portable_kernels());
   return available;
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// The loop of kernels.hpp that reads planes where they are, compiled like kernels_impl.hpp.
+// The loop of kernels.hpp that reads planes where they are, compiled like kernels_impl.hpp; AVX-512 has another one.
 
 #include "engines/cpu/depthwise/kernels.hpp"
 #include "engines/cpu/lanes/functions.hpp"
@@ -62,7 +62,7 @@ inline void add_up_columns(const Plane& task, const Rows<kStride>& rows, const W
                            const Store& store_to) {
   Lanes sum[kRows];
 #pragma GCC unroll 8
-  for (std::int64_t k = 0; k < kRows; ++k) sum[k] = all(task.bias);
+  for (std::int64_t k = 0; k < kRows; ++k) sum[k] = all(*task.bias);
 #pragma GCC unroll 9
   for (std::int64_t i = 0; i < kRead<kStride>; ++i) {
     Lanes pixels[kSize];
@@ -136,7 +136,11 @@ void add_up_plane(const Plane& task) {
   }
 }
 
-void in_place(const Plane& task) { return task.stride == 1 ? add_up_plane<1>(task) : add_up_plane<2>(task); }
+void in_place(const Planes& task) {
+  Plane plane = task.first;
+  for (std::int64_t channel = 0; channel < task.channels; ++channel, advance(plane, task))
+    plane.stride == 1 ? add_up_plane<1>(plane) : add_up_plane<2>(plane);
+}
 
 }  // namespace
 }  // namespace spdnn::depthwise

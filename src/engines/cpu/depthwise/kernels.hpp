@@ -46,7 +46,7 @@ struct AddUp {
   std::int64_t channels;
 };
 
-/// A function of the sums of one 3 x 3 filter of one channel, whose pixels are read where they are.
+/// A function of the sums of one square filter of one channel, whose pixels are read where they are.
 struct Plane {
   const float* from;
   std::int64_t height;
@@ -54,9 +54,10 @@ struct Plane {
   // What the first result reads first, in the plane; what lies outside is padding.
   std::int64_t top;
   std::int64_t left;
+  std::int64_t size;     ///< of the filter: 3; in AVX-512 with a stride of 2 also 5
   std::int64_t stride;   ///< of both axes, 1 or 2
   const float* weights;  ///< of its taps, `lanes` apart
-  float bias;
+  const float* bias;
   program::SumFunction function;
   float* to;
   std::int64_t rows;     ///< of the results, which are adjacent
@@ -64,8 +65,43 @@ struct Plane {
   const float* zeros;    ///< `width` of them
 };
 
+/// Adjacent channels, whose weights and biases are adjacent lanes.
+struct Planes {
+  Plane first;
+  std::int64_t channels;
+  std::int64_t from_stride;
+  std::int64_t to_stride;
+};
+
+/// The next channel's plane.
+inline void advance(Plane& plane, const Planes& task) {
+  plane.from += task.from_stride;
+  plane.to += task.to_stride;
+  ++plane.weights;
+  ++plane.bias;
+}
+
 /// Rows of results that are computed at a time in place: with the weights of a filter they fill the registers of AVX2.
 constexpr std::int64_t kRowsInPlace = 4;
+
+/// How the results of a plane lie in registers of AVX-512 in place: `columns` of a row in each, or two whole rows; and
+/// `down` registers, one below the other, at a time: 4, or 7 if that computes fewer rows.
+struct PlaneForm {
+  constexpr PlaneForm(std::int64_t size, std::int64_t stride, std::int64_t width, std::int64_t height)
+      : together(width <= columns_in(8, size, stride) ? 2 : 1),
+        columns(together == 2 ? width : columns_in(16, size, stride)),
+        down(together == 2 || (height + 3) / 4 * 4 <= (height + 6) / 7 * 7 ? 4 : 7) {}
+  /// The results for which as many pixels as a row has in a register, or with a stride of 2 in two, are enough. Of half
+  /// a register of results.
+  static constexpr std::int64_t columns_in(std::int64_t results, std::int64_t size, std::int64_t stride) {
+    const std::int64_t pixels = results == 8 || stride == 1 ? 16 : 32;
+    const std::int64_t enough = (pixels - size) / stride + 1;
+    return enough < results ? enough : results;
+  }
+  std::int64_t together;
+  std::int64_t columns;
+  std::int64_t down;
+};
 
 /// The functions of one instruction set.
 struct Kernels {
@@ -73,7 +109,7 @@ struct Kernels {
   std::int32_t lanes;  ///< of a register
   void (*copy)(const Copy&);
   void (*add_up)(const AddUp&);
-  void (*in_place)(const Plane&);
+  void (*in_place)(const Planes&);
 };
 
 /// Null if the compiler or its target lacks the instruction set.

@@ -2,8 +2,12 @@
 
 // The loops of kernels.hpp, compiled into each file that includes this for its own instruction set.
 
-#include "engines/cpu/depthwise/in_place_impl.hpp"
 #include "engines/cpu/depthwise/kernels.hpp"
+#if defined(__AVX512F__)
+#include "engines/cpu/depthwise/windows_impl.hpp"
+#else
+#include "engines/cpu/depthwise/in_place_impl.hpp"
+#endif
 #include "engines/cpu/lanes/functions.hpp"
 
 namespace spdnn::depthwise {

@@ -40,7 +40,10 @@ struct Tiling {
   Extent tile_size() const { return in_place ? shape.in.width : input_rows(rows) * row_size() + beyond_; }
 
   /// Whether planes can be read where they are: on processors that load some lanes of a register alone.
-  bool fits_in_place() const { return square == 3 && shape.window.stride[0] == shape.window.stride[1] && lanes > 4; }
+  bool fits_in_place() const {
+    const auto& stride = shape.window.stride;
+    return stride[0] == stride[1] && lanes > 4 && (square == 3 || (square == 5 && stride[0] == 2 && lanes == 16));
+  }
 
   /// Predicted cycles of a thread.
   double cycles(int threads) const;
@@ -49,6 +52,9 @@ struct Tiling {
   // Of a part of a block.
   double cycles_in_tiles() const;
   double cycles_in_place() const;
+  // Of a plane.
+  double cycles_of_plane() const;
+  double cycles_of_plane_by_windows() const;
 
   Extent beyond_ = 0;
   /// From the first tap of an axis to the last.

@@ -50,24 +50,38 @@ inline Cpuid cpuid([[maybe_unused]] unsigned leaf, [[maybe_unused]] unsigned sub
 inline bool runs_vnni() { return runs_avx512vnni() || (runs_avx2() && (cpuid(7, 1).eax & 0x10U) != 0); }
 
 /// Whether a register of AVX-512 is computed as two halves, as on a Zen 4, which is AMD's family 19h with AVX-512. Then
-/// AVX2 has the same peak, and its registers cross fewer bounds of 64 bytes and fill narrow images better.
+/// AVX2 has the same peak, and its registers cross fewer bounds of 64 bytes and fill narrow images better, while those
+/// of AVX-512 are twice as many, with half as many instructions.
 inline bool halves_avx512() {
-  constexpr unsigned kAuth = 0x68747541;  // of AuthenticAMD
-  const unsigned version = cpuid(1).eax;
-  const unsigned family = ((version >> 8U) & 0xfU) + ((version >> 20U) & 0xffU);
-  return cpuid(0).ebx == kAuth && family == 0x19 && runs_avx512();
+  static const bool halves = [] {           // asked once, as an answer takes 20 us in a virtual machine
+    constexpr unsigned kAuth = 0x68747541;  // of AuthenticAMD
+    const unsigned version = cpuid(1).eax;
+    const unsigned family = ((version >> 8U) & 0xfU) + ((version >> 20U) & 0xffU);
+    return cpuid(0).ebx == kAuth && family == 0x19 && runs_avx512();
+  }();
+  return halves;
 }
 
-/// The loops that this processor runs, fastest first; never empty. Null where the compiler lacks an instruction set.
-/// `avx2_first`: it is the faster one of the two where it runs.
+/// Multiply-adds of a cycle with registers of that many lanes: two registers.
+inline double multiply_adds_per_cycle(std::int64_t lanes) {
+  return 2 * static_cast<double>(lanes == 16 && halves_avx512() ? 8 : lanes);
+}
+
+/// The loops that this processor runs, those with the longest registers first; never empty. Null where the compiler
+/// lacks an instruction set.
 template <class Kernels>
-std::vector<const Kernels*> runnable(const Kernels* avx512, const Kernels* avx2, const Kernels* portable,
-                                     bool avx2_first = false) {
+std::vector<const Kernels*> runnable(const Kernels* avx512, const Kernels* avx2, const Kernels* portable) {
   std::vector<const Kernels*> found;
   if (runs_avx512() && avx512 != nullptr) found.push_back(avx512);
-  if (runs_avx2() && avx2 != nullptr) found.insert(avx2_first ? found.begin() : found.end(), avx2);
+  if (runs_avx2() && avx2 != nullptr) found.push_back(avx2);
   found.push_back(portable);
   return found;
+}
+
+/// Those of them among which predicted times decide: the first, and the next where AVX-512 is computed in halves.
+template <class Kernels>
+std::vector<const Kernels*> offered(const std::vector<const Kernels*>& runnable) {
+  return {runnable.begin(), runnable.begin() + (halves_avx512() && runnable.size() > 1 ? 2 : 1)};
 }
 
 }  // namespace spdnn::lanes

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "engines/cpu/lanes/runnable.hpp"
 #include "program/predict.hpp"
 
 namespace spdnn::sparse_conv {
@@ -185,10 +186,9 @@ bool is_sparse(const CsrMatrix& weights) {
   return static_cast<double>(weights.entries()) <= kDensest * all;
 }
 
-// A cycle has two multiply-adds of a register.
 double predicted_seconds(const Tiling& tiling) {
-  const double per_cycle = 2.0 * static_cast<double>(tiling.lanes);
-  const double left_out = tiling.lanes == 16 ? 1 : kLeftOut;
+  const double per_cycle = lanes::multiply_adds_per_cycle(tiling.lanes);
+  const double left_out = tiling.lanes == 16 && !lanes::halves_avx512() ? 1 : kLeftOut;
   return program::kActionSeconds + left_out * tiling.cycles * per_cycle / program::kMultiplyAddsPerSecond;
 }
 

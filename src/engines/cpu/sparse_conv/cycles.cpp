@@ -8,6 +8,8 @@
 #include <numeric>
 #include <utility>
 
+#include "engines/cpu/lanes/runnable.hpp"
+
 namespace spdnn::sparse_conv {
 
 namespace {
@@ -98,7 +100,30 @@ constexpr Costs kCostsOfAvx512{.read = 0.61,
                                .run_read_far = 8.5,
                                .item = 100};
 
-const Costs& costs_of(const Tiling& tiling) { return tiling.lanes == 16 ? kCostsOfAvx512 : kCosts; }
+/// Of AVX-512 on a Zen 4, which computes registers in halves.
+constexpr Costs kCostsOfHalves{.read = 1,
+                               .read_across = 1.5,
+                               .entry = 0.75,
+                               .least_entry = 2,
+                               .filter = 12,
+                               .between = 3,
+                               .results = 4,
+                               .row = 8,
+                               .copied = 3,
+                               .left_row = 4,
+                               .left = 4,
+                               .in_place = 1.5,
+                               .stored_far = 0,
+                               .read_far = 0,
+                               .run_read_far = 0,
+                               .item = 200};
+
+/// Whether registers are those of AVX-512, computed as wholes.
+bool is_avx512(const Tiling& tiling) { return tiling.lanes == 16 && !lanes::halves_avx512(); }
+
+const Costs& costs_of(const Tiling& tiling) {
+  return is_avx512(tiling) ? kCostsOfAvx512 : tiling.lanes == 16 ? kCostsOfHalves : kCosts;
+}
 
 double number(Extent count) { return static_cast<double>(count); }
 
@@ -130,7 +155,7 @@ double read_of(const Tiling& tiling, const Costs& costs) {
   // Results and entries displace lines of a tile in place that takes all of some sets.
   if (tiling.in_place && fits(tile_bytes().l1, kWayOfL1)) return 1.2 * read;
   const bool in_l2 = fits(tile_bytes().in_l2, kWayOfL2);
-  const double from_l2 = tiling.lanes == 4 ? 0.6 : 1;
+  const double from_l2 = static_cast<double>(tiling.lanes == 4 ? 5 : tiling.lanes) / 8;
   return std::max(read, (in_l2 ? (tiling.in_place ? 1.3 : 1) : 1.5) * from_l2);
 }
 
@@ -199,7 +224,7 @@ double cycles_of(const Tiling& tiling, Offset entries, int threads) {
   const double copy = tiling.in_place ? number(shape.channels()) * (2 + costs.in_place * pieces)
                                       : number(shape.channels() * tiling.planes() * tiling.plane_rows()) *
                                             (costs.row + costs.copied * pieces + strided_cycles(tiling));
-  const double read = tiling.lanes == 16 ? read_of_avx512(tiling, costs) : read_of(tiling, costs);
+  const double read = is_avx512(tiling) ? read_of_avx512(tiling, costs) : read_of(tiling, costs);
   const double entry = std::max(vectors * read + costs.entry, costs.least_entry);
   const double entries_of_item = static_cast<double>(entries) / number(shape.groups * tiling.parts);
   const double of_sums = tiling.blocks() == 1 ? costs.results : costs.between;
@@ -216,7 +241,7 @@ double cycles_of(const Tiling& tiling, Offset entries, int threads) {
 /// 64x56x56 1x1 -> 256 at 90 % takes 192 instead of 233 us on a Sapphire Rapids. Not measured for the better elsewhere.
 bool fetches(const Tiling& tiling, Offset entries) {
   const ConvolutionShape& shape = tiling.shape;
-  if (tiling.lanes != 16 || !tiling.adjacent(tiling.rows)) return false;
+  if (!is_avx512(tiling) || !tiling.adjacent(tiling.rows)) return false;
   const double of_filter = static_cast<double>(entries) / number(shape.out.channels);
   const bool is_far = 4 * number(shape.out.channels * shape.out.pixels()) > 2 * tile_bytes().in_l2;
   return tiling.blocks() == 1 && of_filter < (is_far ? 16 : 8);

@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "engines/cpu/lanes/runnable.hpp"
 #include "engines/cpu/sparse_conv/convolve.hpp"
 #include "engines/cpu/sparse_conv/dispatch.hpp"
 #include "engines/cpu/tiled_convolution.hpp"
@@ -27,21 +28,28 @@ std::string form_of(const Tiling& tiling) {
                      tiling.in_place ? ", in place" : "");
 }
 
-std::vector<Offer> offers_for(const Request& request, const Convolution& convolution) {
-  if (request.type != program::ElementType::fp32) return {};
-  const CsrMatrix& weights = convolution.weights;
-  if (!is_sparse(weights)) return {};
-  const ConvolutionShape shape{image_extents(request.inputs[0].shape), image_extents(request.output_shape()),
-                               convolution.groups, convolution.window};
-  const Kernels& kernels = *available_kernels().front();
-  const auto tiling = std::make_shared<const Tiling>(best_tiling(shape, weights.entries(), request.threads, kernels));
+Offer offer_of(const Request& request, const Convolution& convolution, const ConvolutionShape& shape,
+               const Kernels& kernels) {
+  const Offset entries = convolution.weights->entries();
+  const auto tiling = std::make_shared<const Tiling>(best_tiling(shape, entries, request.threads, kernels));
   Offer offer = offer_on_tiles<Filters>(request, convolution, tiling, kernels, form_of(*tiling),
-                                        Filters::bytes(*tiling, weights.entries()));
+                                        Filters::bytes(*tiling, entries));
   offer.detail = fmt::format("{}, tiles of {} x {} pixels{}, {} channels at a time", kernels.instruction_set,
                              tiling->rows, tiling->columns, tiling->in_place ? " in place" : "", tiling->channels);
   offer.skips_zeros = true;
   offer.seconds += predicted_seconds(*tiling);
-  return program::only(std::move(offer));
+  return offer;
+}
+
+std::vector<Offer> offers_for(const Request& request, const Convolution& convolution) {
+  if (request.type != program::ElementType::fp32) return {};
+  if (!is_sparse(convolution.weights)) return {};
+  const ConvolutionShape shape{image_extents(request.inputs[0].shape), image_extents(request.output_shape()),
+                               convolution.groups, convolution.window};
+  std::vector<Offer> offers;
+  for (const Kernels* const kernels : lanes::offered(available_kernels()))
+    offers.push_back(offer_of(request, convolution, shape, *kernels));
+  return offers;
 }
 
 }  // namespace

@@ -179,6 +179,17 @@ TEST(Depthwise, IsTestedWithAllKindsOfTiles) {
     note(depthwise_tiling(one, *depthwise::available_kernels().front(), 5).parts > 1, "parts for threads");
     if (!tiling.fits_in_place()) continue;
     const bool strided = tiling.shape.window.stride[1] == 2;
+    if (lanes == 16) {
+      const depthwise::PlaneForm form(tiling.square, tiling.shape.window.stride[1], tiling.shape.out.width,
+                                      tiling.rows_of_part);
+      const Extent rows = form.down * form.together;
+      note(tiling.square == 5, "windows of 5 x 5 filters");
+      note(form.together == 2 && tiling.shape.out.height % 2 == 1, "windows of two rows, an odd number of them");
+      note(form.together == 2 && tiling.shape.out.height > rows, "windows of two rows, several blocks");
+      note(form.together == 1 && form.down == 7 && tiling.shape.out.height > rows, "windows, 7 registers down");
+      note(form.together == 1 && form.down == 4 && tiling.shape.out.height > rows, "windows, 4 registers down");
+      note(form.together == 1 && tiling.shape.out.width > 2 * form.columns, "windows without padding");
+    }
     note(tiling.in_place, "in place as predicted");
     note(!tiling.in_place, "in tiles as predicted");
     note(strided, "a stride of 2 in place");
@@ -186,8 +197,8 @@ TEST(Depthwise, IsTestedWithAllKindsOfTiles) {
     note(tiling.shape.out.width >= 4 * lanes && !strided, "in place, registers without padding");
     note(tiling.shape.out.height < 4, "in place, few rows");
   }
-  const bool in_place = depthwise::available_kernels().front()->lanes > 4;
-  EXPECT_EQ(kinds.size(), in_place ? 15U : 9U);
+  const auto lanes = depthwise::available_kernels().front()->lanes;
+  EXPECT_EQ(kinds.size(), lanes == 16 ? 21U : lanes == 8 ? 15U : 9U);
 }
 
 /// Rows of taps that lie in the padding are left out, and predictions know it.
