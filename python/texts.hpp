@@ -33,8 +33,9 @@ inline std::optional<Device> parse_device(const std::string& text) {
 }
 
 inline Precision parse_precision(const std::string& text) {
-  return parse<Precision, 5>({{{"bf16", Precision::bf16},
+  return parse<Precision, 6>({{{"bf16", Precision::bf16},
                                {"fp16", Precision::fp16},
+                               {"fp16-sums", Precision::fp16_sums},
                                {"tf32", Precision::tf32},
                                {"fp32", Precision::fp32},
                                {"fp64", Precision::fp64}}},

@@ -12,8 +12,9 @@ namespace spdnn {
 
 /// The type in which activations are computed. tf32: tensor cores round factors to 11 significant bits, sums are fp32.
 /// fp16: activations between layers are rounded to 11 bits, too, and factors only on tensor cores; sums are fp32.
-/// bf16: factors and activations are rounded to 8 significant bits.
-enum class Precision { bf16, fp16, tf32, fp32, fp64 };
+/// bf16: factors and activations are rounded to 8 significant bits. fp16_sums: convolutions are computed in fp16, sums
+/// of all products included, where a kernel for that is predicted to be the fastest.
+enum class Precision { bf16, fp16, tf32, fp32, fp64, fp16_sums };
 /// Whether it is less exact than fp32: the report then compares the run with one in fp32.
 constexpr bool below_fp32(Precision precision) { return precision != Precision::fp32 && precision != Precision::fp64; }
 /// The kind of processor on which an engine runs.

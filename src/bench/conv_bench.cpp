@@ -79,9 +79,9 @@ std::vector<Ours> ours_on(Device device) {
 }
 
 program::ElementType element_type(Precision precision) {
-  return precision == Precision::bf16   ? program::ElementType::bf16
-         : precision == Precision::fp16 ? program::ElementType::fp16
-                                        : program::ElementType::fp32;
+  return precision == Precision::bf16                                        ? program::ElementType::bf16
+         : precision == Precision::fp16 || precision == Precision::fp16_sums ? program::ElementType::fp16
+                                                                             : program::ElementType::fp32;
 }
 
 Side trial_side(program::Trial& trial) {
@@ -120,13 +120,9 @@ class Bench {
     std::vector<ConvTiming> all;
     for (const Ours& ours : ours_on(one_.device)) {
       if (!is_among(sides_.kernels, ours.variant)) continue;
-      for (const Work& work : ours.whole ? std::vector{whole_} : std::vector{layer_, pooled_}) {
-        if (!work.exists()) continue;
-        const std::optional<Best> best = best_offer(ours.kernels, request_in(Precision::fp32, work));
-        if (!best) continue;
-        all.push_back(time(ours.variant, *best, work));
-        break;
-      }
+      time(ours, {}, all);
+      for (const std::string& part : sides_.left_out)
+        if (ours.variant == "conv_generated") time(ours, {part}, all);
     }
     return all;
   }
@@ -139,6 +135,20 @@ class Bench {
       return rival.grouped && is_among(sides_.with, rival.key) &&
              kernels_of(rival.family, rival.precision).why_not.empty();
     });
+  }
+
+  /// `without`: parts of the kernel that are left out.
+  void time(const Ours& ours, const std::vector<std::string>& without, std::vector<ConvTiming>& all) const {
+    for (const Work& work : ours.whole ? std::vector{whole_} : std::vector{layer_, pooled_}) {
+      if (!work.exists()) continue;
+      program::Request request = request_in(Precision::fp32, work);
+      request.without = without;
+      const std::optional<Best> best = best_offer(ours.kernels, request);
+      if (!best) continue;
+      all.push_back(time(ours.variant, *best, work));
+      for (const std::string& part : without) all.back().variant += " without " + part;
+      return;
+    }
   }
 
   ConvTiming time(const std::string& variant, const Best& ours, const Work& work) const {
@@ -248,16 +258,18 @@ const std::vector<ConvRival>& conv_rivals(Device device) {
   static const std::vector<ConvRival> on_cpu{{"fp32", "onednn", "oneDNN", Precision::fp32},
                                              {"bf16", "onednn", "oneDNN", Precision::bf16},
                                              {.key = "int8", .family = "onednn", .library = "oneDNN", .whole = true}};
-  static const std::vector<ConvRival> on_gpu{{"direct", "conv_direct", "conv_direct", Precision::fp32, true},
-                                             {"direct16", "conv_direct", "conv_direct", Precision::fp16, true},
-                                             {"uniform16", "conv_uniform", "conv_uniform", Precision::fp16, true},
-                                             {"lowered", "conv_lowered", "cuSPARSE", Precision::fp32},
-                                             grouped_rival("2to4", Precision::fp16),
-                                             grouped_rival("2to4bf16", Precision::bf16),
-                                             {"fp32", "conv_dense", "cuDNN", Precision::fp32},
-                                             {"tf32", "conv_dense", "cuDNN", Precision::tf32},
-                                             {"fp16", "conv_dense", "cuDNN", Precision::fp16},
-                                             {"bf16", "conv_dense", "cuDNN", Precision::bf16}};
+  static const std::vector<ConvRival> on_gpu{
+      {"direct", "conv_direct", "conv_direct", Precision::fp32, true},
+      {"direct16", "conv_direct", "conv_direct", Precision::fp16, true},
+      {"uniform16", "conv_uniform", "conv_uniform", Precision::fp16, true},
+      {"generated16", "conv_generated", "conv_generated", Precision::fp16_sums, true},
+      {"lowered", "conv_lowered", "cuSPARSE", Precision::fp32},
+      grouped_rival("2to4", Precision::fp16),
+      grouped_rival("2to4bf16", Precision::bf16),
+      {"fp32", "conv_dense", "cuDNN", Precision::fp32},
+      {"tf32", "conv_dense", "cuDNN", Precision::tf32},
+      {"fp16", "conv_dense", "cuDNN", Precision::fp16},
+      {"bf16", "conv_dense", "cuDNN", Precision::bf16}};
   return device == Device::cpu ? on_cpu : on_gpu;
 }
 

@@ -69,11 +69,15 @@ struct ConvTiming {
   std::string not_grouped{};     ///< why a rival that takes weights stored as 2:4 does not take this layer
 };
 
-/// Which of our kernels and rivals are timed, by variant and by key; none given: all.
+/// Which of our kernels and rivals are timed, by variant and by key; none given: all. conv_generated is also timed
+/// without each of the parts that are to be left out: the variant is then "conv_generated without PART".
 struct ConvSides {
   std::optional<std::vector<std::string>> kernels{};
   std::optional<std::vector<std::string>> with{};
+  std::vector<std::string> left_out{};
 };
+/// The parts that may be left out.
+inline constexpr const char* kConvParts[] = {"hints", "polling", "persistence"};
 /// The variants that our kernels may have.
 std::vector<std::string> conv_variants(Device device);
 

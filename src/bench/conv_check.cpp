@@ -109,6 +109,7 @@ Rounding rounding_of(Precision precision) {
     case Precision::tf32:
       return {0x1p-10};
     case Precision::fp16:
+    case Precision::fp16_sums:
       return {0x1p-11, 0x1p-25};
     case Precision::bf16:
       return {0x1p-8};
@@ -129,10 +130,11 @@ Expected expected_result(const ConvProblem& problem, const program::Offer& offer
   const CsrMatrix& weights = problem.convolution.weights;
   const Rounding weight = rounding_of(precision);
   const Rounding result = offer.output.type == ElementType::fp32 ? Rounding{} : weight;
-  const double in_fp16 = offer.terms_in_fp16 * rounding_of(Precision::fp16).relative;
   const Sum sum = output_sum(problem, offer.inputs.front().type, at, dense);
   const auto filter = static_cast<std::size_t>(at.filter);
   const Offset terms = dense ? weights.cols : weights.offsets[filter + 1] - weights.offsets[filter];
+  const double in_fp16 = std::min(static_cast<double>(offer.terms_in_fp16), static_cast<double>(terms) + 1) *
+                         rounding_of(Precision::fp16).relative;
   const double roundings = 2 * (static_cast<double>(terms) + 3) * 0x1p-24;
   const double relative = roundings / (1 - roundings) + in_fp16 / (1 - in_fp16) + weight.relative + 2 * result.relative;
   // Each product may add a number that rounds to 0, if it is added in fp16.

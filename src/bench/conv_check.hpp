@@ -30,8 +30,9 @@ struct ConvProblem {
 /// cuts off on tensor cores, so gamma(2 (n + 3)) (sum |w| |x| + |b|) in fp32 (see model/oracle/evaluate.hpp); u_w sum
 /// |w| |x| more for weights in a narrower type, whose unit roundoff is u_w (2^-10 of tf32, which may cut off), and
 /// twice that for results in one, before and after a bias is added; and gamma(t) of fp16's unit roundoff more for t
-/// terms that the kernel adds in fp16. Of a kernel that multiplies zeros too, n counts all weights, and |x| is the
-/// largest, since such a kernel may transform tiles of the image. A maximum deviates by the most of its numbers.
+/// terms that the kernel adds in fp16, the bias being one of them where it adds all. Of a kernel that multiplies zeros
+/// too, n counts all weights, and |x| is the largest, since such a kernel may transform tiles of the image. A maximum
+/// deviates by the most of its numbers.
 double sampled_ratio(const ConvProblem& problem, const program::Offer& offer, const Shape& shape, Precision precision,
                      const std::byte* output);
 

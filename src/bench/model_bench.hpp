@@ -49,7 +49,7 @@ struct ModelTiming {
 
   double images_per_second() const { return batch / times.median(); }
   /// False if onnxruntime computed something else, in a precision in which that is wrong.
-  bool right() const { return !with || with->agrees() || precision == Precision::bf16; }
+  bool right() const { return !with || with->agrees() || below_fp32(precision); }
 };
 
 /// Times a model on random images in [-1, 1) of its shape: from "images in memory" to "outputs in memory". A model with

@@ -50,7 +50,11 @@ std::optional<std::vector<std::string>> names_of(const po::variables_map& values
 bench::ConvSides sides_of(const po::variables_map& values, Device device) {
   std::vector<std::string> rivals;
   for (const bench::ConvRival& rival : bench::conv_rivals(device)) rivals.push_back(rival.key);
-  return {names_of(values, "kernels", bench::conv_variants(device)), names_of(values, "with", rivals)};
+  if (values.count("ablate") != 0 && device != Device::cuda)
+    throw UsageError("--ablate: conv_generated runs with --device cuda alone");
+  const std::vector<std::string> parts(std::begin(bench::kConvParts), std::end(bench::kConvParts));
+  return {names_of(values, "kernels", bench::conv_variants(device)), names_of(values, "with", rivals),
+          names_of(values, "ablate", parts).value_or(std::vector<std::string>())};
 }
 
 /// Every layer of the table in every setting; layers that are not pruned once, not for each sparsity.
@@ -106,6 +110,7 @@ CommandForm bench_conv_form() {
       ("device", takes("cpu|cuda", "cpu"), "where kernels run")                                                    //
       ("kernels", takes("NAMES"), "only these of our kernels, by the name of their variant, separated by commas")  //
       ("with", takes("NAMES"), "only these others, by the names of their columns, separated by commas, or none")   //
+      ("ablate", takes("PARTS"), "time conv_generated also without each of these: hints, polling, persistence")    //
       ("batch", takes("N"), "images of a run; several, separated by commas; default: 1, on a GPU 128")             //
       ("threads", takes("N"), "host threads; several, separated by commas; default: all that are granted")         //
       ("warm-up", takes("SECONDS", "0.05"), "time of uncounted runs of each side, at least one")                   //
@@ -119,8 +124,9 @@ CommandForm bench_conv_form() {
           "Times our kernels for convolutions on the layers of a table, with random weights, pruned to the given "
           "sparsities, in fp32 and in int8, in turns with oneDNN's in fp32, bf16 and int8. On a GPU each of our kernel "
           "families is timed, including conv_uniform, conv_ecr and conv_pecr (benchmark only), in turns with "
-          "conv_direct in fp32 and fp16 (direct16), conv_uniform in fp16 (uniform16), cuSPARSE's, cuSPARSELt's with "
-          "weights stored as 2:4 in fp16 and bf16 (2to4, 2to4bf16), and cuDNN's kernels. "
+          "conv_direct in fp32 and fp16 (direct16), conv_uniform in fp16 (uniform16), conv_generated with sums in "
+          "fp16 (generated16), cuSPARSE's, cuSPARSELt's with weights stored as 2:4 in fp16 and bf16 (2to4, 2to4bf16), "
+          "and cuDNN's kernels. "
           "First and depthwise layers stay dense. Some outputs of each are compared with sums in fp64.",
       .usage = "spdnn bench conv --table NAME [OPTIONS]",
       .groups = {group},

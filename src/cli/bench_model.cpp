@@ -48,7 +48,7 @@ CommandForm bench_model_form() {
       ("batch", takes("N", "1"), "images of a run; several, separated by commas")                                    //
       ("threads", takes("N"), "host threads; several, separated by commas; default: all that are granted")           //
       ("variant", takes("ENGINE", "auto"), "engine; see spdnn variants --models")                                    //
-      ("precision", takes("fp32|fp64|bf16"), "default: the variant's first")                                         //
+      ("precision", takes("fp32|fp64|bf16|fp16-sums"), "default: the variant's first")                               //
       ("rewrite", takes("REWRITES", "all"), "exact rewrites of the model: all, none or a list")                      //
       ("compile-seconds", takes("SECONDS", "60"), "generate code for at most this time; 0: none")                    //
       ("warm-up", takes("SECONDS", "0.5"), "time of uncounted runs, at least one")                                   //

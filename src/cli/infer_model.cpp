@@ -123,10 +123,11 @@ CommandForm infer_model_form() {
       ("predictions", takes("FILE"), "write the classes here (-: stdout): .npy, .csv or .txt")                      //
       ("json", takes("FILE"), "write the report here (-: stdout) as one JSON line");
   OptionGroup run{.heading = "Run"};
-  run.options.add_options()                                                                                 //
-      ("variant", takes("ENGINE", "auto"), "engine; see spdnn variants --models")                           //
-      ("device", takes("auto|cpu|cuda", "auto"), "where the engine runs")                                   //
-      ("precision", takes("fp32|fp64|bf16"), "bf16 is compared with fp32; default: the variant's first")    //
+  run.options.add_options()                                                        //
+      ("variant", takes("ENGINE", "auto"), "engine; see spdnn variants --models")  //
+      ("device", takes("auto|cpu|cuda", "auto"), "where the engine runs")          //
+      ("precision", takes("fp32|fp64|bf16|fp16-sums"),
+       "bf16 and fp16-sums are compared with fp32; default: the variant's first")                           //
       ("rewrite", takes("REWRITES", "all"), "exact rewrites of the model: all, none or a list")             //
       ("batch", takes("N", "auto"), "images at a time; auto: 64, or more small ones, if they fit")          //
       ("threads", takes("N"), "host threads; default: all that are granted")                                //

@@ -217,9 +217,9 @@ std::optional<double> parse_cap(const std::string& text) {
 
 Precision parse_precision(const std::string& text) {
   for (const Precision precision :
-       {Precision::bf16, Precision::fp16, Precision::tf32, Precision::fp32, Precision::fp64})
+       {Precision::bf16, Precision::fp16, Precision::fp16_sums, Precision::tf32, Precision::fp32, Precision::fp64})
     if (text == to_string(precision)) return precision;
-  throw UsageError(fmt::format("--precision: '{}' is not one of bf16, fp16, tf32, fp32, fp64", text));
+  throw UsageError(fmt::format("--precision: '{}' is not one of bf16, fp16, fp16-sums, tf32, fp32, fp64", text));
 }
 
 std::optional<std::string> text_of(const po::variables_map& values, const std::string& name) {

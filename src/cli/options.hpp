@@ -64,7 +64,7 @@ std::size_t parse_bytes(const std::string& option, const std::string& text);
 double parse_seconds(const std::string& option, const std::string& text);
 /// The same, or 0.
 double parse_seconds_or_0(const std::string& option, const std::string& text);
-/// `bf16`, `fp16`, `tf32`, `fp32` or `fp64`.
+/// `bf16`, `fp16`, `fp16-sums`, `tf32`, `fp32` or `fp64`.
 Precision parse_precision(const std::string& text);
 /// The text of option `name`, if given.
 std::optional<std::string> text_of(const po::variables_map& values, const std::string& name);

@@ -145,13 +145,13 @@ struct OfferedOnDevice {
 };
 
 /// With or without the family conv_generated.
-const OfferedOnDevice& offered_on_device(bool generated) {
-  static const auto make_offered = [](bool with_generated) {
+const OfferedOnDevice& offered_on_device(bool generated, Precision precision) {
+  static const auto make_offered = [](bool with_generated, Precision in) {
     auto* const made = new OfferedOnDevice;  // kernels refer to its parts
     for (const program::Family& family : kernel_families()) {
       if (family.device != Device::cuda || family.use != program::Use::programs) continue;
       if (family.name == "conv_generated" && !with_generated) continue;
-      const program::FamilyKernels kernels = family.kernels(Precision::fp32);
+      const program::FamilyKernels kernels = family.kernels(in);
       made->of_device.insert(made->of_device.end(), kernels.kernels.begin(), kernels.kernels.end());
       if (kernels.target != nullptr) made->target = kernels.target;
       if (!kernels.why_not.empty()) made->why_not = kernels.why_not;
@@ -163,8 +163,29 @@ const OfferedOnDevice& offered_on_device(bool generated) {
     }
     return made;
   };
-  static const OfferedOnDevice* const offered[] = {make_offered(false), make_offered(true)};
-  return *offered[generated ? 1 : 0];
+  static const OfferedOnDevice* const offered[] = {make_offered(false, Precision::fp32),
+                                                   make_offered(true, Precision::fp32),
+                                                   make_offered(true, Precision::fp16_sums)};
+  return *offered[!generated ? 0 : precision == Precision::fp16_sums ? 2 : 1];
+}
+
+/// Which nodes with weights add in fp16.
+std::string sums_text(const program::Program& program, const Model& model) {
+  std::size_t in_halves = 0;
+  std::vector<Index> others;
+  for (const program::Action& action : program.actions) {
+    if (action.kind != program::Action::Kind::step) continue;
+    if (weights_or_null(model.nodes[action.step.node].operation) == nullptr) continue;
+    if (action.output.layout.type == program::ElementType::fp16)
+      ++in_halves;
+    else
+      others.push_back(action.node);
+  }
+  std::string text = fmt::format("computed with sums in fp16: {} with weights", counted(in_halves, "node", "nodes"));
+  if (!others.empty())
+    text += fmt::format("; in fp32: {}, the first of them {}", counted(others.size(), "node", "nodes"),
+                        node_text(model, others.front()));
+  return text;
 }
 
 /// The nodes of a program that run on the host, changes of layout apart.
@@ -179,7 +200,7 @@ std::vector<std::string> nodes_on_host(const program::Program& program, const Mo
 Support support_on_device(const char* name, const Model& model, const ModelEngineOptions& options, bool generated) {
   if (const std::string why_not = why_unusable(Device::cuda, options.device); !why_not.empty())
     return {.why_not = fmt::format("{}: {}", name, why_not)};
-  const OfferedOnDevice& offered = offered_on_device(generated);
+  const OfferedOnDevice& offered = offered_on_device(generated, options.precision);
   const std::shared_ptr<program::Target> target = offered.target(options.device);
   const auto made = std::make_shared<const program::Program>(
       program::program_for(model, with_threads(options), offered.all, target.get()));
@@ -192,6 +213,7 @@ Support support_on_device(const char* name, const Model& model, const ModelEngin
   if (!support.takes()) support.why_not = fmt::format("{}: {}", name, support.why_not);
   if (generated) support.preference = Preference::last_resort;
   if (!offered.why_not.empty()) support.remarks.push_back(fmt::format("no code is generated: {}", offered.why_not));
+  if (options.precision == Precision::fp16_sums) support.remarks.push_back(sums_text(program, model));
   if (const std::vector<std::string> nodes = nodes_on_host(program, model); !nodes.empty())
     support.remarks.push_back(fmt::format("{} on the host, the first of them {}",
                                           counted(nodes.size(), "node runs", "nodes run"), nodes.front()));
@@ -200,7 +222,7 @@ Support support_on_device(const char* name, const Model& model, const ModelEngin
 }
 
 TunedProgram tuned_on_device(const Model& model, const ModelEngineOptions& options, bool generated) {
-  const OfferedOnDevice& offered = offered_on_device(generated);
+  const OfferedOnDevice& offered = offered_on_device(generated, options.precision);
   const std::shared_ptr<program::Target> target = offered.target(options.device);
   const ModelEngineOptions with = with_threads(options);
   const auto [program, calibration] = program::tuned_program_for(model, with, offered.all, {}, target.get());
@@ -209,7 +231,7 @@ TunedProgram tuned_on_device(const Model& model, const ModelEngineOptions& optio
 
 std::unique_ptr<ModelEngine> make_on_device(std::shared_ptr<const Model> model, const ModelEngineOptions& options,
                                             bool generated) {
-  const OfferedOnDevice& offered = offered_on_device(generated);
+  const OfferedOnDevice& offered = offered_on_device(generated, options.precision);
   return program::make(std::move(model), with_threads(options), offered.all, offered.target(options.device));
 }
 

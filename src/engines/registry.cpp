@@ -30,6 +30,8 @@ std::string_view to_string(Precision precision) {
       return "fp32";
     case Precision::bf16:
       return "bf16";
+    case Precision::fp16_sums:
+      return "fp16-sums";
     default:
       return "fp64";
   }

@@ -21,6 +21,9 @@ namespace {
 /// predictions are too rough to prefer one to the other.
 constexpr double kWorthwhile = 0.95;
 
+/// The largest number of fp16. Kernels make NaN of greater ones, which all of fp16 keep.
+constexpr float kLargestOfHalves = 65504;
+
 /// Bytes of values on a device that are kept, to be looked at together.
 constexpr std::size_t kKeptBytes = std::size_t{64} << 20U;
 
@@ -158,6 +161,8 @@ class Compiler {
     action.output = operand;
     action.bind = std::move(offer.bind);
     add(std::move(action));
+    if (change.from.type == ElementType::fp16)
+      watch(operand, change.shape, kLargestOfHalves, first_in_halves_.value_or(current_.node));
     return operand;
   }
 
@@ -218,6 +223,10 @@ class Compiler {
     action.output = new_operand(offer.output, request.output_shape());
     action.bind = std::move(offer.bind);
     const ValueId result = model_.nodes[action.step.last()].output;
+    if (action.output.layout.type == ElementType::fp16) {
+      guard_.limit(result, kLargestOfHalves);
+      if (!first_in_halves_) first_in_halves_ = step.node;
+    }
     places_[result].push_back(action.output);
     add(std::move(action));
     return offer.fused;
@@ -225,13 +234,18 @@ class Compiler {
 
   /// Values on a device are looked at together, as long as keeping them until then takes little memory.
   void watch(const OverflowGuard::Look& look) {
-    const bool in_bytes = is_bytes(as_made(look.value).layout.type);
-    const Operand source = in_bytes ? in_layout(look.value, kRows) : as_made(look.value);
-    const std::size_t bytes = bytes_of(source.layout, shape(look.value));
-    const auto most = static_cast<float>(look.limit);
+    const ElementType type = as_made(look.value).layout.type;
+    const bool is_changed = is_bytes(type) || type == ElementType::fp16;
+    watch(is_changed ? in_layout(look.value, kRows) : as_made(look.value), shape(look.value),
+          static_cast<float>(look.limit), current_.node);
+  }
+
+  /// `node`: the first whose numbers depend on that.
+  void watch(const Operand& source, const Shape& shape, float most, Index node) {
+    const std::size_t bytes = bytes_of(source.layout, shape);
     if (on_device(source.layout)) {
       if (kept_bytes_ + bytes > kKeptBytes) look_at_kept();
-      kept_.push_back({source, {shape(look.value), source.layout, most}, current_.node});
+      kept_.push_back({source, {shape, source.layout, most}, node});
       kept_bytes_ += bytes;
       return;
     }
@@ -240,7 +254,7 @@ class Compiler {
     action.bind = [bytes, type = source.layout.type, most] {
       return bound([=](const Operands& at) { *at.results() = within(at.inputs[0], bytes, type, most) ? 0.F : 1.F; });
     };
-    program_.watched.push_back({current_.node, action.output});
+    program_.watched.push_back({node, action.output});
     add(std::move(action));
   }
 
@@ -287,6 +301,7 @@ class Compiler {
   std::vector<std::vector<Operand>> places_;  ///< by value
   std::vector<Kept> kept_;
   std::size_t kept_bytes_ = 0;
+  std::optional<Index> first_in_halves_;  ///< node, on which all numbers of fp16 may depend
   std::map<std::size_t, Operand> flags_;  ///< on the host, by buffer on the device
   Step current_;                          ///< the one that is being compiled
 };

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "core/text/amounts.hpp"
@@ -33,6 +34,7 @@ std::string text(const std::vector<Prepared>& all) {
     ++codes;
     ++from[static_cast<std::size_t>(one.source)];
     if (one.model_has_others) ++others;
+    sum.model_images = std::max(sum.model_images, one.model_images);
     sum.code_bytes += one.code_bytes;
     sum.compile_seconds += one.compile_seconds;
   }
@@ -46,8 +48,9 @@ std::string text(const std::vector<Prepared>& all) {
     if (from[i] > 0 && from[i] < codes) text += fmt::format("; that of {} {}", from[i], sources[i]);
   }
   if (others > 0)
-    text += fmt::format("; the model's code{} is for another device, batch or version of spdnn or the compiler",
-                        others == codes ? "" : fmt::format(" of {}", others));
+    text += fmt::format("; the model's code{}{} is for another device, batch or version of spdnn or the compiler",
+                        others == codes ? "" : fmt::format(" of {}", others),
+                        sum.model_images == 0 ? "" : fmt::format(", for batches of {},", sum.model_images));
   return text;
 }
 

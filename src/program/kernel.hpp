@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -37,6 +38,7 @@ struct Prepared {
   Source source = Source::compiled;
   double compile_seconds = 0;     ///< processor time
   bool model_has_others = false;  ///< the model has code, but for other devices, batches, generators or compilers
+  Extent model_images = 0;        ///< then the batch of its program; 0: unknown
 };
 
 /// A summary of several kernels, for people; empty if none has code.
@@ -96,12 +98,16 @@ struct Request {
   /// Kernels offer each division of the work that may be the fastest, to be measured or to find one again; otherwise
   /// the one that is predicted to be.
   bool every_tiling = false;
-  std::vector<Input> inputs;        ///< of the step's first node, then of each addition that is fused
-  std::optional<ByteForm> bytes{};  ///< in which the result may lie, as it is rounded to 8 bits
+  std::vector<std::string> without{};  ///< parts of kernels that a measurement leaves out, to see their worth
+  std::vector<Input> inputs;           ///< of the step's first node, then of each addition that is fused
+  std::optional<ByteForm> bytes{};     ///< in which the result may lie, as it is rounded to 8 bits
   const Node& node() const { return model.nodes[step.node]; }
   std::size_t own_inputs() const { return node().inputs.size(); }
   Shape output_shape() const { return with_batch(model.values[model.nodes[step.last()].output].shape, images); }
 };
+
+/// Of Offer::terms_in_fp16: all, and the bias after them.
+inline constexpr Index kAllTerms = std::numeric_limits<Index>::max();
 
 /// A kernel's proposal for a request. A kernel may make several offers with different layouts.
 struct Offer {

@@ -13,7 +13,7 @@ const Layout& source_of_change(const std::vector<Layout>& layouts, const Layout&
 }
 
 bool fits(Order order, const Shape& shape) {
-  if (order == Order::images32) return !shape.empty();
+  if (images_together(order) > 1) return !shape.empty();
   return order == Order::rows || shape.size() == 3 || shape.size() == 4;
 }
 
@@ -21,6 +21,7 @@ Extent channels_together(Order order, const Shape& shape) {
   switch (order) {
     case Order::rows:
     case Order::images32:
+    case Order::images64:
       return 1;
     case Order::nhwc:
       return image_extents(shape).channels;
@@ -33,9 +34,9 @@ Extent channels_together(Order order, const Shape& shape) {
 }
 
 std::size_t elements_of(const Layout& layout, const Shape& shape) {
-  if (layout.order == Order::images32) {
+  if (const Extent together = images_together(layout.order); together > 1) {
     Shape filled = shape;
-    filled.front() = (shape.front() + kImagesTogether - 1) / kImagesTogether * kImagesTogether;
+    filled.front() = (shape.front() + together - 1) / together * together;
     return elements(filled).value();
   }
   if (layout.order != Order::nchw8c && layout.order != Order::nchw16c) return elements(shape).value();
@@ -60,8 +61,10 @@ std::size_t place_of(Order order, const Shape& shape, Extent image, Extent chann
     case Order::nhwc:
       return at(at(image, of.pixels(), pixel), of.channels, channel);
     case Order::images32:
-      return at(at(at(image / kImagesTogether, of.channels, channel), of.pixels(), pixel), kImagesTogether,
-                image % kImagesTogether);
+    case Order::images64: {
+      const Extent together = images_together(order);
+      return at(at(at(image / together, of.channels, channel), of.pixels(), pixel), together, image % together);
+    }
     case Order::nchw8c:
     case Order::nchw16c: {
       const Extent together = channels_together(order, shape);
@@ -84,9 +87,9 @@ Layout layout_of_view(const Layout& made, const Shape& from, const Shape& to) {
 }
 
 std::string text(const Layout& layout) {
-  constexpr const char* kNames[] = {"rows", "nhwc", "nchw8c", "nchw16c", "images32"};
+  constexpr const char* kNames[] = {"rows", "nhwc", "nchw8c", "nchw16c", "images32", "images64"};
   constexpr const char* kTypes[] = {"", " bf16", " fp16", " u8", " s8"};
-  const bool states_place = on_device(layout) && layout.order != Order::images32;
+  const bool states_place = on_device(layout) && images_together(layout.order) == 1;
   return (states_place ? "device " : "") + std::string(kNames[static_cast<std::size_t>(layout.order)]) +
          kTypes[static_cast<std::size_t>(layout.type)];
 }

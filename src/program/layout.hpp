@@ -18,6 +18,7 @@ enum class Order : std::uint8_t {
   nchw16c,   ///< likewise of 16
   images32,  ///< blocks of 32 images, innermost, around an image's elements in row-major order; the last block is
              ///< filled up with images whose numbers nobody reads
+  images64,  ///< likewise of 64
 };
 
 /// u8, s8: whole numbers of a value that was rounded to 8 bits, which its ByteForm explains.
@@ -39,6 +40,10 @@ inline constexpr Layout kDeviceRows{Order::rows, ElementType::fp32, Place::devic
 inline constexpr Layout kImages32{Order::images32, ElementType::fp32, Place::device};
 /// Images of a block of images32.
 inline constexpr Extent kImagesTogether = 32;
+/// Images of a block: 32, 64, or 1 in other orders.
+constexpr Extent images_together(Order order) {
+  return order == Order::images32 ? kImagesTogether : order == Order::images64 ? 2 * kImagesTogether : 1;
+}
 
 /// Whether a tensor in that layout is in a device's memory.
 inline bool on_device(const Layout& layout) { return layout.place == Place::device; }
@@ -47,8 +52,8 @@ inline bool on_device(const Layout& layout) { return layout.place == Place::devi
 /// the first.
 const Layout& source_of_change(const std::vector<Layout>& layouts, const Layout& wanted);
 
-/// Whether a tensor of that shape can have the order: `rows` are of any shape, `images32` of one with an axis, the
-/// others of images and sequences.
+/// Whether a tensor of that shape can have the order: `rows` are of any shape, blocks of images of one with an
+/// axis, the others of images and sequences.
 bool fits(Order order, const Shape& shape);
 
 /// How many channels lie side by side: 1 in `rows`, all in `nhwc`, otherwise those of a block.
@@ -67,7 +72,8 @@ Shape shape_in_memory(Order order, const Shape& shape);
 /// The layout of a value that has the same elements in the same order as one of shape `from` made in that layout.
 Layout layout_of_view(const Layout& made, const Shape& from, const Shape& to);
 
-/// For people, and in stored programs: `nchw16c`, `rows bf16`, `device nhwc fp16`; `images32` is always on a device.
+/// For people, and in stored programs: `nchw16c`, `rows bf16`, `device nhwc fp16`; blocks of images are always on a
+/// device.
 std::string text(const Layout& layout);
 
 }  // namespace spdnn::program

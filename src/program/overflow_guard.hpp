@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <optional>
 #include <vector>
@@ -24,6 +25,8 @@ class OverflowGuard {
   };
   /// Before the step is run; `there` says which values have been computed.
   std::vector<Look> before(const Step& step, const std::function<bool(ValueId)>& there);
+  /// A value is known to stay within a limit.
+  void limit(ValueId value, double largest) { largest_[value] = std::min(largest_[value], largest); }
   /// After it.
   std::optional<Look> after(const Step& step);
 

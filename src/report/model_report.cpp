@@ -116,8 +116,8 @@ std::string compared_text(const ModelReport& r) {
 }
 
 std::string model_overflow_text(const ModelReport& r) {
-  return fmt::format("numbers may have exceeded fp32 from {} on; another order of summation may give different outputs",
-                     escaped(r.overflow));
+  return fmt::format("numbers may have exceeded {} from {} on; another order of summation may give different outputs",
+                     r.precision == Precision::fp16_sums ? "fp16" : "fp32", escaped(r.overflow));
 }
 
 void add_profile(const ModelReport& r, std::string& text) {

@@ -46,7 +46,7 @@ fp32_lines() {
   [ "$(jq -c '[.layer, .input_sparsity, .with.fp32]' lines.jsonl | tr '\n' ';')" = '["96x27x27 5x5 -> 256 in 2 groups",0,null];["96x27x27 5x5 -> 256 in 2 groups",0.75,null];' ]
   jq -es 'all(.deviation.largest_ratio <= 1)' lines.jsonl
   grep -q ' 75.0% ' table
-  for refused in "--layer 28x28" "--kernels dense" "--with cudnn" "--input-sparsity 1"; do
+  for refused in "--layer 28x28" "--kernels dense" "--with cudnn" "--input-sparsity 1" "--ablate hints"; do
     # shellcheck disable=SC2086  # an option and its value
     run bench --table skimcaffe $refused
     [ "$status" -eq 2 ]

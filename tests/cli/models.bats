@@ -237,6 +237,7 @@ open('vgg/model.safetensors', 'wb').write(data)"
   refused 2 "spdnn: --mean: 2 numbers, expected one, or one for each of*" "${infer[@]}" --mean 0.5,0.5
   refused 2 "spdnn: 'nothing' is not a variant for models*" "${infer[@]}" --variant nothing
   refused 2 "spdnn: --precision*fp16*" "${infer[@]}" --precision fp16
+  refused 2 "spdnn: --precision: sparse does not compute in 'fp16-sums', but in fp32" "${infer[@]}" --precision fp16-sums --variant sparse
   refused 2 "spdnn: --json images.npy: would overwrite --inputs*" "${infer[@]}" --json images.npy
 }
 

@@ -170,7 +170,7 @@ fits() {
   jq -c '{library: "oneDNN", precision: "fp32", kernel: "k", detail: "d", predicted_seconds: 1, runs: 3, seconds: .seconds,
     images_per_second: 2, deviation: .deviation, ratio: {min: 0.5, median: 0.75, max: 1}} as $peer
     | .published = {source: "s", device: "d", seconds: {"escoin_fp32": 1, "escoin_fp16": 1, "cudnn_fp32": 1, "cudnn_fp16": 1}}
-    | .with = {direct: $peer, direct16: $peer, uniform16: $peer, lowered: $peer, "2to4": $peer, "2to4bf16": $peer, fp32: $peer, tf32: $peer, fp16: $peer, bf16: $peer, int8: $peer}' conv.jsonl | tail -1 >>run.jsonl
+    | .with = {direct: $peer, direct16: $peer, uniform16: $peer, generated16: $peer, lowered: $peer, "2to4": $peer, "2to4bf16": $peer, fp32: $peer, tf32: $peer, fp16: $peer, bf16: $peer, int8: $peer}' conv.jsonl | tail -1 >>run.jsonl
   fits run.jsonl
   [[ "$output" == "9 lines, "* ]]
   # Each field of each line in its turn: taken away, renamed, of another kind, one more beside it.
@@ -192,7 +192,7 @@ for line in open(sys.argv[1]):
         for name in at(whole, path):
             for change in ("taken", "renamed", "kind"):
                 old = ("overflow",) if whole["schema"] == "spdnn-model-1" else ("verify", "checks")
-                if change == "taken" and name in (*old, "largest_excess", "widened", "undecided", "named_outputs", "outputs", "slowest", "deal", "taken", "images_read_by", "checkpoints", "uniform16"):
+                if change == "taken" and name in (*old, "largest_excess", "widened", "undecided", "named_outputs", "outputs", "slowest", "deal", "taken", "images_read_by", "checkpoints", "uniform16", "generated16"):
                     continue  # old lines of models, suites, runs, ranks and convolutions have none
                 copied = copy.deepcopy(whole)
                 place = at(copied, path)

@@ -60,7 +60,9 @@ std::vector<float> in_rows(const HostMemory<std::byte>& output, const program::L
 RivalFound found_by(const bench::ConvRival& rival, const Model& model, const Step& step, Extent images, double zeros,
                     program::Target& target) {
   program::LayoutsOfValues there;
-  const program::Request request = program::request_for(model, step, images, {}, program::byte_forms_of(model), there);
+  const program::CompileOptions options{.kernels_for = images, .compile_seconds = 600};
+  const program::Request request =
+      program::request_for(model, step, images, options, program::byte_forms_of(model), there);
   const bench::ConvProblem problem{std::get<Convolution>(model.nodes[0].operation), request.inputs[0].shape, zeros,
                                    !step.fused.empty()};
   const auto fill = [=](std::byte* to, const program::Layout& layout, const Shape& shape) {
@@ -120,7 +122,7 @@ TEST_P(ConvRivals, StayWithinTheBound) {
 
 INSTANTIATE_TEST_SUITE_P(All, ConvRivals,
                          ::testing::Values("uniform", "ecr", "pecr", "pixels", "direct", "direct16", "uniform16",
-                                           "lowered", "fp32", "tf32", "fp16", "bf16"),
+                                           "generated16", "lowered", "fp32", "tf32", "fp16", "bf16"),
                          [](const auto& one) { return one.param; });
 
 /// Layers of which a multiprocessor computes many tiles: the copies of the next ones overtake its sums.

@@ -11,6 +11,7 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "core/types/narrow_floats.hpp"
 #include "engines/cuda/conv_generated/generated.hpp"
 #include "model/oracle/evaluate.hpp"
 #include "support/models.hpp"
@@ -20,11 +21,11 @@ namespace spdnn::cuda {
 namespace {
 
 /// A warp's lane 0 of each block of images in turn: lanes do the same for other images. Runs one block of threads,
-/// which computes all tiles.
+/// which computes all tiles. In halves both images of the lane are the same one.
 class Interpreter {
  public:
-  Interpreter(const std::string& code, const DirectShape& shape, const GeneratedTiling& tiling)
-      : shape_(shape), tiling_(tiling) {
+  Interpreter(const std::string& code, const DirectShape& shape, const GeneratedTiling& tiling, bool in_halves = false)
+      : shape_(shape), tiling_(tiling), in_halves_(in_halves) {
     std::istringstream lines(code);
     for (std::string line; std::getline(lines, line);) {
       std::istringstream parts(line);
@@ -111,6 +112,10 @@ class Interpreter {
                                                {"mul.rn.f32", Op::multiply},
                                                {"max.f32", Op::maximum},
                                                {"min.f32", Op::minimum},
+                                               {"fma.rn.f16x2", Op::fma},
+                                               {"add.rn.f16x2", Op::add},
+                                               {"max.NaN.f16x2", Op::maximum},
+                                               {"min.NaN.f16x2", Op::minimum},
                                                {"ld.global.nc.b32", Op::read_other},
                                                {"st.global.b32", Op::write},
                                                {"st.global.L2::cache_hint.b32", Op::write},
@@ -194,8 +199,18 @@ class Interpreter {
     return known->second;
   }
 
-  static float as_float(std::uint64_t bits) { return std::bit_cast<float>(static_cast<std::uint32_t>(bits)); }
-  static std::uint64_t as_bits(float number) { return std::bit_cast<std::uint32_t>(number); }
+  float as_float(std::uint64_t bits) const {
+    if (!in_halves_) return std::bit_cast<float>(static_cast<std::uint32_t>(bits));
+    if (bits >> 16U != (bits & 0xffffU)) throw std::logic_error("the two images of a lane differ");
+    return float_of_f16(static_cast<std::uint16_t>(bits));
+  }
+  std::uint64_t as_bits(float number) const {
+    return in_halves_ ? nearest_f16(number) * std::uint64_t{0x10001} : std::bit_cast<std::uint32_t>(number);
+  }
+  /// What a maximum or minimum is if one of the two is NaN.
+  float chosen(float a, float b, float of_two) const {
+    return in_halves_ && (std::isnan(a) || std::isnan(b)) ? NAN : of_two;
+  }
 
   std::uint64_t& named(const char* name) { return values_[place_of(name)]; }
 
@@ -295,10 +310,10 @@ class Interpreter {
         to = as_bits(f32(1) * f32(2));
         return;
       case Op::maximum:
-        to = as_bits(std::fmax(f32(1), f32(2)));
+        to = as_bits(chosen(f32(1), f32(2), std::fmax(f32(1), f32(2))));
         return;
       case Op::minimum:
-        to = as_bits(std::fmin(f32(1), f32(2)));
+        to = as_bits(chosen(f32(1), f32(2), std::fmin(f32(1), f32(2))));
         return;
       case Op::read_other:
         to = as_bits(other.at((address(1) - kOther) / kPixelBytes));
@@ -337,6 +352,7 @@ class Interpreter {
   static constexpr std::uint64_t kOther = std::uint64_t{1} << 40U;
   const DirectShape& shape_;
   const GeneratedTiling& tiling_;
+  bool in_halves_;
   std::vector<Instruction> program_;
   std::map<std::string, std::size_t> labels_;
   std::map<std::size_t, std::string> branches_;
@@ -348,38 +364,44 @@ class Interpreter {
 
 constexpr GeneratedLimits kLimits{.multiprocessors = 132, .shared_bytes = 232320, .l2_bytes = 50 << 20, .clock = 1.7e9};
 
-/// Every 32nd image of each block alone, as the other lanes would do the same: images 0, 32, ...
-std::vector<float> first_lanes(const Array<float>& values, std::size_t images, std::size_t elements) {
+/// The first image of each block alone, as the other lanes would do the same: images 0, 32, ...
+std::vector<float> first_lanes(const Array<float>& values, std::size_t images, std::size_t elements,
+                               std::size_t together) {
   std::vector<float> some;
-  for (std::size_t image = 0; image < images; image += 32)
+  for (std::size_t image = 0; image < images; image += together)
     some.insert(some.end(), values.data() + image * elements, values.data() + (image + 1) * elements);
   return some;
 }
 
-/// The largest ratio to the oracle's bound, over the tilings that fit.
-double worst_ratio(const testing::ModelCase& one, std::size_t tilings) {
+/// The largest ratio to the oracle's bound, over the tilings that fit, with all parts or without some.
+double worst_ratio(const testing::ModelCase& one, std::size_t tilings, bool in_halves = false,
+                   const std::vector<std::string>& without = {}) {
+  const std::size_t together = in_halves ? 64 : 32;
   const auto& convolution = std::get<Convolution>(one.model.nodes[0].operation);
   const std::vector<Bounded> expected = evaluate(one.model, one.inputs);
   const ImageExtents in = image_extents(one.inputs[0].shape);
   const ImageExtents out = image_extents(expected[0].shape);
-  const DirectShape shape = flattened(direct_shape({in, out, 1, convolution.window}));
+  DirectShape shape = flattened(direct_shape({in, out, 1, convolution.window}));
+  shape.blocks = static_cast<Index>((static_cast<std::size_t>(in.images) + together - 1) / together);
   const CsrMatrix& weights = convolution.weights.csr();
   const float* bias = convolution.bias.empty() ? nullptr : convolution.bias.data();
-  const std::vector<float> x = first_lanes(one.inputs[0].values, in.images, in.channels * in.pixels());
+  const std::vector<float> x = first_lanes(one.inputs[0].values, in.images, in.channels * in.pixels(), together);
   std::vector<GeneratedTiling> all = generated_tilings(shape, weights, kLimits);
   double largest = 0;
   for (std::size_t i = 0; i < std::min(tilings, all.size()); ++i) {
-    const GeneratedTiling& tiling = all[i * (all.size() - 1) / std::max<std::size_t>(tilings - 1, 1)];
+    GeneratedTiling& tiling = all[i * (all.size() - 1) / std::max<std::size_t>(tilings - 1, 1)];
+    for (const std::string& part : without) leave_out(tiling, part);
     std::vector<float> y(shape.blocks * shape.out_block, NAN);
     for (const auto& filters : filters_by_kernel(tiling, weights))
-      Interpreter(generated_code({shape, tiling, weights, bias, {}}, filters), shape, tiling).run(x, y, {});
+      Interpreter(generated_code({shape, tiling, weights, bias, {}, in_halves}, filters), shape, tiling, in_halves)
+          .run(x, y, {});
     std::vector<float> found(expected[0].values.size());
     const std::size_t each = out.channels * out.pixels();
     // Images of other lanes: the oracle's own numbers, which are within its bound.
     for (std::size_t image = 0; image < static_cast<std::size_t>(out.images); ++image)
       for (std::size_t e = 0; e < each; ++e)
-        found[image * each + e] =
-            image % 32 == 0 ? y[image / 32 * each + e] : static_cast<float>(expected[0].values[image * each + e]);
+        found[image * each + e] = image % together == 0 ? y[image / together * each + e]
+                                                        : static_cast<float>(expected[0].values[image * each + e]);
     largest = std::max(largest, largest_ratio(expected[0], Array<float>(std::move(found)).span()));
   }
   return largest;
@@ -414,6 +436,54 @@ TEST(GeneratedCode, ComputesLayersOfManyChunksAndTiles) {
   }
 }
 
+/// Multiples of 1/16 up to 1 times weights that are multiples of 1/8 up to 1/2: sums of up to 64 have no error in fp16.
+TEST(GeneratedCode, ComputesInHalves) {
+  testing::Rng rng(4);
+  const auto of_steps = [&](std::size_t count, unsigned steps, float step) {  // none is 0, which no weight may be
+    std::vector<float> numbers(count);
+    for (float& one : numbers) one = static_cast<float>(1 + rng.below(steps)) * (rng.below(2) == 0 ? step : -step);
+    return numbers;
+  };
+  for (const auto& [channels, filters, kernel, stride] :
+       {std::array<Index, 4>{24, 70, 3, 1}, {40, 40, 1, 1}, {16, 66, 3, 2}, {6, 20, 5, 1}}) {
+    Window window = testing::same_window(kernel, kernel);
+    window.stride = {stride, stride};
+    const Shape shape{70, channels, 9, 9};
+    Convolution convolution = testing::random_convolution(rng, channels, filters, window, 0.2);
+    const CsrMatrix& given = convolution.weights.csr();
+    const std::vector<float> weights = of_steps(given.entries(), 4, 0.125F);
+    convolution.bias = of_steps(filters, 4, 0.125F);
+    convolution.weights = make_csr(given.rows, given.cols, {given.offsets.begin(), given.offsets.end()},
+                                   {given.indices.begin(), given.indices.end()}, weights);
+    const std::vector<float> images = of_steps(*elements(shape), 16, 0.0625F);
+    const auto one = testing::convolution_case("halves", convolution, shape, testing::make_tensor(shape, images));
+    EXPECT_LE(worst_ratio(one, 2, true), 1) << channels;
+    for (const char* const part : {"hints", "polling", "persistence"})
+      EXPECT_LE(worst_ratio(one, 1, false, {part}), 1) << part;
+  }
+}
+
+TEST(GeneratedCode, HidesNoOverflowOfHalves) {
+  using Kind = Function::Kind;
+  const DirectShape shape = direct_shape({{1, 2, 1, 2}, {1, 1, 1, 2}, 1, {}});
+  const CsrMatrix weights = make_csr(1, 2, {0, 1}, {0}, {4});
+  const GeneratedTiling tiling = generated_tilings(shape, weights, kLimits).front();
+  const auto result = [&](float x, const std::vector<Function>& functions) {
+    std::vector<float> y(2);
+    const std::string code = generated_code({shape, tiling, weights, nullptr, functions, true}, {0});
+    Interpreter(code, shape, tiling, true).run({x, 0.5F, 0, 0}, y, {40000, 0.5F});
+    EXPECT_FALSE(std::isnan(y[1]));
+    return y[0];
+  };
+  const Function relu6{Kind::clip, 0, 6};
+  EXPECT_EQ(result(10000, {}), 40000);
+  EXPECT_TRUE(std::isnan(result(20000, {relu6})));
+  EXPECT_TRUE(std::isnan(result(-20000, {relu6})));
+  EXPECT_TRUE(std::isnan(result(-20000, {{Kind::leaky, 0.5F}})));
+  EXPECT_TRUE(std::isnan(result(10000, {{Kind::line, 2, 0}, relu6})));
+  EXPECT_TRUE(std::isnan(result(10000, {{Kind::addition}, relu6})));
+}
+
 TEST(GeneratedCode, AppliesFunctionsAfterTheBias) {
   using Kind = Function::Kind;
   const DirectShape shape = direct_shape({{1, 2, 1, 4}, {1, 1, 1, 4}, 1, {}});
@@ -423,8 +493,12 @@ TEST(GeneratedCode, AppliesFunctionsAfterTheBias) {
   const std::vector<float> x{1, -1, 3, 0, 0, -2, 1, -0.25F};  // sums with bias: 1.5 -4.5 5.5 0
   const auto result = [&](const std::vector<Function>& functions) {
     std::vector<float> y(4);
-    const std::string code = generated_code({shape, tiling, weights, &bias, functions}, {0});
-    Interpreter(code, shape, tiling).run(x, y, {10, 20, 30, 40});
+    std::vector<float> halves(4);
+    const std::vector<float> other{10, 20, 30, 40};
+    Interpreter(generated_code({shape, tiling, weights, &bias, functions}, {0}), shape, tiling).run(x, y, other);
+    Interpreter(generated_code({shape, tiling, weights, &bias, functions, true}, {0}), shape, tiling, true)
+        .run(x, halves, other);
+    EXPECT_EQ(halves, y);
     return y;
   };
   EXPECT_EQ(result({}), (std::vector<float>{1.5F, -4.5F, 5.5F, 0}));
@@ -439,17 +513,22 @@ TEST(GeneratedCode, AppliesFunctionsAfterTheBias) {
 TEST(GeneratedCode, HasADigestOfWhatItDependsOn) {
   const DirectShape shape = direct_shape({{1, 2, 1, 4}, {1, 1, 1, 4}, 1, {}});
   CsrMatrix weights = make_csr(1, 2, {0, 2}, {0, 1}, {1, 2});
-  const GeneratedTiling tiling = generated_tilings(shape, weights, kLimits).front();
+  GeneratedTiling tiling = generated_tilings(shape, weights, kLimits).front();
   float bias = 0.5F;
   std::vector<Function> functions;
+  bool in_halves = false;
   const auto digest = [&](const char* arch = "sm_90") {
-    return digest_of({shape, tiling, weights, &bias, functions}, "compiler", arch);
+    return digest_of({shape, tiling, weights, &bias, functions, in_halves}, "compiler", arch);
   };
   std::set<std::string> all{digest()};
   weights.value = 0;
   EXPECT_TRUE(all.contains(digest()));
   const auto expect_another = [&](const std::string& found) { EXPECT_TRUE(all.insert(found).second) << all.size(); };
   expect_another(digest("sm_100"));
+  in_halves = true;
+  expect_another(digest());
+  leave_out(tiling, "polling");
+  expect_another(digest());
   bias = 1;
   expect_another(digest());
   functions.push_back({Function::Kind::clip, 0, 6});

@@ -38,9 +38,9 @@ bool has_images(const program::Request& request, std::size_t input);
 /// Predicted seconds of a kernel, by the bytes that it moves and its multiply-adds.
 double seconds_on_device(double bytes, double multiply_adds = 0);
 
-/// Images of a block: 32 or 1.
+/// Images of a block.
 inline Index images_together(const program::Layout& layout) {
-  return layout.order == program::Order::images32 ? Index{program::kImagesTogether} : 1;
+  return static_cast<Index>(program::images_together(layout.order));
 }
 
 /// An offer of a kernel that reads and writes one layout alone, and is bound by memory if it has no multiply-adds.

@@ -1,4 +1,4 @@
-// The text of a kernel. Registers: a sums, x values read, t integers, q addresses, p predicates.
+// The text of a kernel. Registers: a sums, x values read, w numbers in halves, t integers, q addresses, p predicates.
 
 #include <fmt/format.h>
 
@@ -6,6 +6,7 @@
 #include <bit>
 #include <limits>
 
+#include "core/types/narrow_floats.hpp"
 #include "engines/cuda/conv_generated/generated.hpp"
 
 namespace spdnn::cuda {
@@ -26,12 +27,26 @@ struct Read {
   std::vector<Term> terms;
 };
 
-std::string literal(float number) { return fmt::format("0f{:08X}", std::bit_cast<std::uint32_t>(number)); }
+/// The instructions on numbers of a type.
+struct Type {
+  const char* fma;
+  const char* add;
+  const char* max;
+  const char* min;
+};
+constexpr Type kFloats{"fma.rn.f32", "add.rn.f32", "max.f32", "min.f32"};
+/// On two numbers at a time; NaN stays NaN.
+constexpr Type kHalves{"fma.rn.f16x2", "add.rn.f16x2", "max.NaN.f16x2", "min.NaN.f16x2"};
 
 class Writer {
  public:
   Writer(const GeneratedLayer& layer, const std::vector<Index>& filters)
-      : shape_(layer.shape), tiling_(layer.tiling), layer_(layer), filters_(filters), next_(filters.size()) {
+      : shape_(layer.shape),
+        tiling_(layer.tiling),
+        layer_(layer),
+        filters_(filters),
+        type_(layer.in_halves ? kHalves : kFloats),
+        next_(filters.size()) {
     for (std::size_t i = 0; i < filters.size(); ++i) next_[i] = layer.weights.offsets[filters[i]];
     rings_are_even_ = tiling_.chunks / tiling_.stages % 2 == 0;
   }
@@ -61,6 +76,14 @@ class Writer {
     text_ += '\n';
   }
 
+  /// An operand of that value. Instructions on halves take none but registers.
+  std::string number(float value) {
+    if (!layer_.in_halves) return fmt::format("0f{:08X}", std::bit_cast<std::uint32_t>(value));
+    next_number_ = 1 - next_number_;
+    line("mov.b32 w{}, 0x{:08X};", next_number_, nearest_f16(value) * 0x00010001U);
+    return fmt::format("w{}", next_number_);
+  }
+
   Index additions() const {
     return static_cast<Index>(
         std::count_if(layer_.functions.begin(), layer_.functions.end(),
@@ -74,6 +97,7 @@ class Writer {
     line(")\n.maxntid {}, 1, 1\n.minnctapersm 1\n{{", tiling_.threads());
     line(".reg .b32 a<{}>; .reg .b32 x<{}>; .reg .b32 v<{}>; .reg .b32 t<40>; .reg .b64 q<16>; .reg .pred p<10>;",
          filters_.size(), tiling_.channels * shape_.kernel[0] * shape_.kernel[1], filters_.size() * 2);
+    if (layer_.in_halves) line(".reg .b32 w<2>;");
     line(".shared .align 128 .b64 full[16];");  // 128 bytes, so that the chunks that follow are aligned
   }
 
@@ -129,7 +153,7 @@ class Writer {
   /// stream of instructions.
   void wait_ahead(Index chunk) {
     const Index parity = chunk / tiling_.stages % 2;
-    line("@!p1 bra.uni THERE{};", chunk);
+    if (tiling_.one_polls) line("@!p1 bra.uni THERE{};", chunk);
     if (!rings_are_even_) line("xor.b32 t34, t33, {};", parity);
     line("WAIT{}: mbarrier.try_wait.parity.shared.b64 p2, [t12+{}], {}; @!p2 bra WAIT{};", chunk,
          8 * (chunk % tiling_.stages), rings_are_even_ ? std::to_string(parity) : "t34", chunk);
@@ -171,8 +195,10 @@ class Writer {
     for (std::size_t i = 0; i < std::min(kReadsAhead, reads.size()); ++i) read(i);
     for (std::size_t i = 0; i < reads.size(); ++i) {
       if (i + kReadsAhead < reads.size()) read(i + kReadsAhead);
-      for (const Term& term : reads[i].terms)
-        line("fma.rn.f32 a{}, x{}, {}, a{};", term.sum, i, literal(term.weight), term.sum);
+      for (const Term& term : reads[i].terms) {
+        const std::string weight = number(term.weight);
+        line("{} a{}, x{}, {}, a{};", type_.fma, term.sum, i, weight, term.sum);
+      }
     }
   }
 
@@ -200,7 +226,9 @@ class Writer {
       line("ld.param.u64 q{0}, [other{1}]; cvta.to.global.u64 q{0}, q{0}; add.u64 q{0}, q{0}, q6;", 12 + i, i);
     for (std::size_t sum = 0; sum < filters_.size(); ++sum) {
       const std::size_t offset = filters_[sum] * plane;
-      line("add.rn.f32 v{}, a{}, {};", sum, sum, literal(layer_.bias == nullptr ? 0.0F : layer_.bias[filters_[sum]]));
+      const std::string bias = number(layer_.bias == nullptr ? 0.0F : layer_.bias[filters_[sum]]);
+      line("{} v{}, a{}, {};", type_.add, sum, sum, bias);
+      keep_overflow(sum);
       Index addition = 0;
       for (const Function& function : layer_.functions) apply(function, sum, offset, addition);
       line("st.global{}.b32 [q7+{}], v{}{};", tiling_.streams ? ".L2::cache_hint" : "", offset, sum,
@@ -209,23 +237,47 @@ class Writer {
     line("STORED:");
   }
 
+  /// Of halves: a number that is infinite becomes NaN, which no function hides.
+  void keep_overflow(std::size_t sum) {
+    if (!layer_.in_halves) return;
+    const std::string zero = number(0);
+    line("{} v{}, v{}, {}, v{};", type_.fma, sum, sum, zero, sum);
+  }
+
   void apply(const Function& function, std::size_t sum, std::size_t offset, Index& addition) {
     const std::size_t other = filters_.size() + sum;
+    if (function.kind == Function::Kind::addition) {
+      line("ld.global.nc.b32 v{}, [q{}+{}];", other, 12 + addition++, offset);
+      line("{} v{}, v{}, v{};", type_.add, sum, sum, other);
+      return keep_overflow(sum);
+    }
+    const std::string a = number(function.a);
     switch (function.kind) {
       case Function::Kind::clip:
-        line("max.f32 v{0}, v{0}, {1};", sum, literal(function.a));
-        if (function.b != std::numeric_limits<float>::infinity())
-          line("min.f32 v{0}, v{0}, {1};", sum, literal(function.b));
+        line("{} v{}, v{}, {};", type_.max, sum, sum, a);
+        if (function.b == std::numeric_limits<float>::infinity()) return;
+        line("{} v{}, v{}, {};", type_.min, sum, sum, number(function.b));
         return;
       case Function::Kind::leaky:
-        line("setp.lt.f32 p4, v{0}, 0f00000000; @p4 mul.rn.f32 v{0}, v{0}, {1};", sum, literal(function.a));
-        return;
-      case Function::Kind::line:
-        line("fma.rn.f32 v{0}, v{0}, {1}, {2};", sum, literal(function.a), literal(function.b));
-        return;
-      default:  // an addition
-        line("ld.global.nc.b32 v{1}, [q{2}+{3}]; add.rn.f32 v{0}, v{0}, v{1};", sum, other, 12 + addition++, offset);
+        return leak(sum, other, a);
+      default: {  // a line
+        const std::string b = number(function.b);
+        line("{} v{}, v{}, {}, {};", type_.fma, sum, sum, a, b);
+        return keep_overflow(sum);
+      }
     }
+  }
+
+  /// v = v where that is not below 0, else the slope times v.
+  void leak(std::size_t sum, std::size_t below, const std::string& slope) {
+    if (!layer_.in_halves) {
+      line("setp.lt.f32 p4, v{0}, 0f00000000; @p4 mul.rn.f32 v{0}, v{0}, {1};", sum, slope);
+      return;
+    }
+    const std::string zero = number(0);
+    line("{0} v{3}, v{2}, {4}; {1} v{2}, v{2}, {4};", type_.min, type_.max, sum, below, zero);
+    line("{} v{}, v{}, {}, v{};", type_.fma, sum, below, slope, sum);
+    keep_overflow(sum);
   }
 
   void end() {
@@ -238,6 +290,8 @@ class Writer {
   const GeneratedTiling& tiling_;
   const GeneratedLayer& layer_;
   const std::vector<Index>& filters_;
+  const Type& type_;
+  int next_number_ = 0;       ///< of two registers, so that an instruction may have two
   std::vector<Offset> next_;  ///< by filter: the first weight that no chunk has had
   bool rings_are_even_ = false;
   std::string text_;

@@ -26,7 +26,9 @@ std::string code_version() {
     const GeneratedTiling tiling{.tile = {2, 2}, .read = {5, 4}, .channels = 1, .chunks = 2, .stages = 2, .kernels = 1};
     using Kind = Function::Kind;
     const std::vector<Function> functions{{Kind::clip, 0, 6}, {Kind::leaky, 2}, {Kind::line, 2, 1}, {Kind::addition}};
-    const std::string code = generated_code({shape, tiling, weights, nullptr, functions}, {0, 1});
+    std::string code;
+    for (const bool in_halves : {false, true})
+      code += generated_code({shape, tiling, weights, nullptr, functions, in_halves}, {0, 1});
     return hash_text(std::span<const char>(code));
   }();
   return version;
@@ -35,13 +37,32 @@ std::string code_version() {
 }  // namespace
 
 std::string digest_of(const GeneratedLayer& layer, const std::string& compiler, const std::string& arch) {
-  const auto& [shape, tiling, weights, bias, functions] = layer;
+  const auto& [shape, tiling, weights, bias, functions, in_halves] = layer;
   std::string text = fmt::format("{} {} {}\n", code_version(), compiler, arch);
-  for (const Index number :
-       {shape.channels,  shape.filters,   shape.in[0],     shape.in[1],          shape.out[0],      shape.out[1],
-        shape.kernel[0], shape.kernel[1], shape.stride[0], shape.stride[1],      shape.dilation[0], shape.dilation[1],
-        shape.pad[0],    shape.pad[1],    tiling.steps[0], tiling.steps[1],      tiling.tile[0],    tiling.tile[1],
-        tiling.channels, tiling.stages,   tiling.kernels,  Index{tiling.streams}})
+  for (const Index number : {shape.channels,
+                             shape.filters,
+                             shape.in[0],
+                             shape.in[1],
+                             shape.out[0],
+                             shape.out[1],
+                             shape.kernel[0],
+                             shape.kernel[1],
+                             shape.stride[0],
+                             shape.stride[1],
+                             shape.dilation[0],
+                             shape.dilation[1],
+                             shape.pad[0],
+                             shape.pad[1],
+                             tiling.steps[0],
+                             tiling.steps[1],
+                             tiling.tile[0],
+                             tiling.tile[1],
+                             tiling.channels,
+                             tiling.stages,
+                             tiling.kernels,
+                             Index{tiling.streams},
+                             Index{tiling.one_polls},
+                             Index{in_halves}})
     text += fmt::format("{} ", number);
   for (const Function& function : functions)
     text += fmt::format("{} {} {}, ", static_cast<int>(function.kind), function.a, function.b);

@@ -3,19 +3,20 @@
 #include "program/family.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <chrono>
-#include <future>
 #include <map>
 #include <mutex>
-#include <system_error>
 
 #include "engines/cuda/conv_direct/epilogue.hpp"
 #include "engines/cuda/conv_direct/kernels.hpp"
 #include "engines/cuda/conv_generated/compiler.hpp"
+#include "engines/cuda/conv_generated/halves.hpp"
 #include "engines/cuda/conv_generated/launch.hpp"
 #include "engines/cuda/conv_generated/self_test.hpp"
+#include "engines/cuda/conv_generated/shared_layer.hpp"
 #include "engines/cuda/runtime/device.hpp"
 #include "model/graph/node_text.hpp"
 #include "model/operations/geometry.hpp"
@@ -30,6 +31,7 @@ namespace cuda {
 
 namespace {
 
+using program::Layout;
 using program::Offer;
 using program::Operands;
 using program::Request;
@@ -58,76 +60,8 @@ const GeneratedLimits& limits() {
   return found != known.end() ? found->second : known.emplace(ordinal, limits_of(ordinal)).first->second;
 }
 
-/// What a layer's code is made of.
-struct Layer {
-  DirectShape shape;
-  GeneratedTiling tiling;
-  CsrMatrix weights;
-  std::vector<float> bias;
-  std::vector<Function> functions;
-
-  GeneratedLayer generated() const { return {shape, tiling, weights, bias.empty() ? nullptr : bias.data(), functions}; }
-};
-
-/// A layer's code, and its kernels once they are loaded; shared by the programs of a process for all batches.
-struct SharedLayer {
-  std::string digest{};
-  bool model_has_others = false;  ///< see program::Prepared
-  LayerCode code;
-  std::mutex mutex{};
-  std::unique_ptr<LoadedLayer> loaded{};
-  /// Of code that need not be compiled: it is loaded while the constants are made. Ends before the code does.
-  std::future<std::unique_ptr<LoadedLayer>> loading{};
-  explicit SharedLayer(LayerCode::Source source) : code(std::move(source)) {}
-
-  /// Compiles until `deadline`; the caller has the mutex.
-  void load(std::chrono::steady_clock::time_point deadline, std::size_t shared_bytes) {
-    if (!loaded && loading.valid()) loaded = loading.get();
-    const auto& machine_code = code.get(deadline);
-    if (!loaded) loaded = std::make_unique<LoadedLayer>(machine_code, shared_bytes);
-  }
-};
-
-/// `of_model`: the model's code.
-std::shared_ptr<SharedLayer> shared_layer(const Layer& layer, const std::vector<StoredCode>& of_model) {
-  static std::mutex mutex;
-  static std::map<std::string, std::weak_ptr<SharedLayer>> layers;
-  const cudaDeviceProp& device = current_device_properties();
-  const std::string arch = fmt::format("sm_{}{}", device.major, device.minor);
-  const std::string digest = digest_of(layer.generated(), compiler_version(), arch);
-  int ordinal = 0;
-  check(cudaGetDevice(&ordinal));
-  const std::lock_guard lock(mutex);
-  std::weak_ptr<SharedLayer>& known = layers[fmt::format("{} {}", digest, ordinal)];
-  if (auto shared = known.lock()) return shared;
-  const auto filters =
-      std::make_shared<const std::vector<std::vector<Index>>>(filters_by_kernel(layer.tiling, layer.weights));
-  const auto stored = std::ranges::find(of_model, digest, &StoredCode::digest);
-  auto shared = std::make_shared<SharedLayer>(
-      LayerCode::Source{.digest = digest,
-                        .kernels = filters->size(),
-                        .compile =
-                            [layer, filters, arch](std::size_t kernel) {
-                              return compiled(generated_code(layer.generated(), (*filters)[kernel]), arch);
-                            },
-                        .of_model = stored == of_model.end() ? Array<std::byte>() : stored->bytes});
-  shared->digest = digest;
-  shared->model_has_others = !of_model.empty() && stored == of_model.end();
-  if (shared->code.source() != program::Prepared::Source::compiled) {
-    try {
-      shared->loading =
-          std::async(std::launch::async, [&code = shared->code, ordinal, bytes = layer.tiling.shared_bytes()] {
-            check(cudaSetDevice(ordinal));
-            return std::make_unique<LoadedLayer>(code.get({}), bytes);
-          });
-    } catch (const std::system_error&) {  // no thread is left: load() loads it
-    }
-  }
-  known = shared;
-  return shared;
-}
-
-/// Runs generated code once that is compiled and has given conv_direct's results, and conv_direct otherwise.
+/// Runs generated code once that is compiled and has given conv_direct's results, and conv_direct otherwise. In halves
+/// that is conv_direct's kernel by taps, which adds in fp16 as well.
 class BoundGenerated final : public program::Bound {
  public:
   BoundGenerated(Layer layer, std::unique_ptr<program::Bound> direct, std::vector<std::size_t> input_bytes,
@@ -140,7 +74,7 @@ class BoundGenerated final : public program::Bound {
         name_(node_text(request.model, request.step.node)),
         deadline_(std::chrono::steady_clock::now() + std::chrono::duration_cast<std::chrono::steady_clock::duration>(
                                                          std::chrono::duration<double>(request.compile_seconds))),
-        shared_(shared_layer(layer_, request.model.code)) {}
+        shared_(shared_layer(layer_, request.model)) {}
 
   void place(const Operands& operands) override {
     operands_ = operands;
@@ -158,13 +92,15 @@ class BoundGenerated final : public program::Bound {
     } catch (const DeviceError& error) {
       launch_.reset();
       cudaGetLastError();  // else the next launch would report it
-      return {.remark = fmt::format("{} is computed by conv_direct: {}", name_, error.what())};
+      return {.remark = fmt::format("{} is computed by conv_direct{}: {}", name_, layer_.in_halves ? ", by taps" : "",
+                                    error.what())};
     }
     return {.remark = code.remark().empty() ? "" : fmt::format("{}: {}", name_, code.remark()),
             .code_bytes = code.bytes(),
             .source = code.source(),
             .compile_seconds = code.compile_seconds(),
-            .model_has_others = shared_->model_has_others};
+            .model_has_others = shared_->model_has_others,
+            .model_images = shared_->model_images};
   }
 
   std::optional<StoredCode> code() const override {
@@ -193,9 +129,10 @@ class BoundGenerated final : public program::Bound {
   /// Compares the two on random numbers, bit by bit, in the memory of the operands, which hold nothing yet.
   void test() {
     constexpr int kNotNumbers = 0xff;
+    const auto fill = layer_.in_halves ? fill_randomly_with_halves : fill_randomly;
     for (std::size_t i = 0; i < input_bytes_.size(); ++i)
-      fill_randomly(const_cast<float*>(operands_.floats(i)), input_bytes_[i] / sizeof(float),
-                    static_cast<std::uint32_t>(i + 1), cudaStreamPerThread);
+      fill(const_cast<float*>(operands_.floats(i)), input_bytes_[i] / sizeof(float), static_cast<std::uint32_t>(i + 1),
+           cudaStreamPerThread);
     const auto hash = [&] {
       return hash_of_bits(operands_.results(), output_bytes_ / sizeof(float), cudaStreamPerThread);
     };
@@ -223,24 +160,28 @@ constexpr std::size_t kMeasuredTilings = 3;
 
 std::vector<Offer> generated_offers(const Request& request, const Convolution& convolution,
                                     const std::vector<Function>& functions, const Offer& direct) {
-  const DirectShape shape = flattened(direct_shape(
+  const Layout& layout = direct.output;
+  DirectShape shape = flattened(direct_shape(
       {image_extents(request.inputs[0].shape), image_extents(request.output_shape()), 1, convolution.window}));
+  shape.blocks = static_cast<Index>(blocks_of(layout, request.output_shape()));
   DirectShape whole = shape;
-  whole.blocks = static_cast<Index>((request.kernels_for + program::kImagesTogether - 1) / program::kImagesTogether);
+  whole.blocks = (static_cast<Index>(request.kernels_for) + images_together(layout) - 1) / images_together(layout);
   const double share = static_cast<double>(shape.blocks) / whole.blocks;
   const CsrMatrix& weights = convolution.weights.csr();
   std::vector<std::size_t> input_bytes;
-  for (const program::Input& input : request.inputs) input_bytes.push_back(bytes_of(program::kImages32, input.shape));
+  for (const program::Input& input : request.inputs) input_bytes.push_back(bytes_of(layout, input.shape));
   std::vector<Offer> offers;
-  for (const GeneratedTiling& tiling : generated_tilings(whole, weights, limits())) {
+  for (GeneratedTiling& tiling : generated_tilings(whole, weights, limits())) {
     if (offers.size() == (request.every_tiling ? kMeasuredTilings : 1)) break;
+    for (const std::string& part : request.without) leave_out(tiling, part);
     Offer offer = direct;
     offer.seconds = tiling.seconds * share;
-    offer.detail =
-        fmt::format("generated: tiles of {} x {} pixels, {} kernels, {} channels at a time, {} times in shared memory",
-                    tiling.tile[0], tiling.tile[1], tiling.kernels, tiling.channels, tiling.stages);
-    offer.bind = [layer = Layer{shape, tiling, weights, convolution.bias, functions}, bind = direct.bind, input_bytes,
-                  output_bytes = bytes_of(program::kImages32, request.output_shape()), request] {
+    offer.detail = fmt::format(
+        "generated{}: tiles of {} x {} pixels, {} kernels, {} channels at a time, {} times in shared memory{}",
+        layout == kHalves ? ", with sums in fp16" : "", tiling.tile[0], tiling.tile[1], tiling.kernels, tiling.channels,
+        tiling.stages, request.without.empty() ? "" : fmt::format(", without {}", fmt::join(request.without, ", ")));
+    offer.bind = [layer = Layer{shape, tiling, weights, convolution.bias, functions, layout == kHalves},
+                  bind = direct.bind, input_bytes, output_bytes = bytes_of(layout, request.output_shape()), request] {
       return std::make_unique<BoundGenerated>(layer, bind(), input_bytes, output_bytes, request);
     };
     offers.push_back(std::move(offer));
@@ -248,7 +189,9 @@ std::vector<Offer> generated_offers(const Request& request, const Convolution& c
   return offers;
 }
 
-std::vector<Offer> offers_for(const Request& request, const Convolution& convolution) {
+/// direct_offers(request): those of the kernel that generated code is compared with.
+template <class Direct>
+std::vector<Offer> offers_beside(const Request& request, const Convolution& convolution, const Direct& direct_offers) {
   if (convolution.groups != 1 || !has_images(request, 0) || request.compile_seconds <= 0) return {};
   Request asked = request;
   std::optional<std::vector<Function>> functions = fused_functions(request);
@@ -258,20 +201,34 @@ std::vector<Offer> offers_for(const Request& request, const Convolution& convolu
     asked.step.fused.clear();
     asked.inputs.resize(request.own_inputs());
   }
-  std::vector<Offer> direct = convolution_offers(asked, convolution);
+  const std::vector<Offer> direct = direct_offers(asked);
   if (direct.empty() || current_device_properties().major < kFirstCapability) return {};
   std::vector<Offer> offers = generated_offers(asked, convolution, *functions, direct.front());
   for (Offer& offer : offers) offer.fused = fused;
   return offers;
 }
 
+std::vector<Offer> offers_for(const Request& request, const Convolution& convolution) {
+  return offers_beside(request, convolution,
+                       [&](const Request& asked) { return convolution_offers(asked, convolution); });
+}
+
+std::vector<Offer> half_offers_for(const Request& request, const Convolution& convolution) {
+  if (!fits_halves(convolution)) return {};
+  return offers_beside(request, convolution,
+                       [&](const Request& asked) { return half_offers_by_taps(asked, convolution); });
+}
+
 }  // namespace
 
 }  // namespace cuda
 
-program::FamilyKernels kernels_conv_generated(Precision /*precision*/) {
+/// In fp16-sums convolutions with sums in fp16 alone.
+program::FamilyKernels kernels_conv_generated(Precision precision) {
   if (const std::string why_not = cuda::why_no_compiler(); !why_not.empty()) return {.why_not = why_not};
   static const program::OperationKernel kernel("conv_generated", cuda::offers_for);
+  static const program::OperationKernel in_halves("conv_generated", cuda::half_offers_for);
+  if (precision == Precision::fp16_sums) return {.kernels = {&in_halves, &cuda::half_changes_kernel()}};
   return {.kernels = {&kernel}};
 }
 

@@ -33,7 +33,11 @@ struct GeneratedTiling {
   Index stages = 0;      ///< chunks in shared memory at a time
   Index kernels = 0;
   bool streams = false;  ///< input and output are too large to stay in the L2 cache
-  double seconds = 0;    ///< predicted
+  // Parts of the form that bench conv may leave out, to see their worth; hints, which follow from `streams`, are
+  // another.
+  bool one_polls = true;    ///< the first warp waits for chunks, and the others for that one
+  bool blocks_stay = true;  ///< and go on from tile to tile; else there is a block of threads for each tile
+  double seconds = 0;       ///< predicted
 
   Index threads() const { return tile[0] * tile[1] * 32; }
   std::size_t stage_bytes() const { return std::size_t{channels} * read[0] * read[1] * kPixelBytes; }
@@ -51,6 +55,9 @@ DirectShape flattened(DirectShape shape);
 std::vector<GeneratedTiling> generated_tilings(const DirectShape& shape, const CsrMatrix& weights,
                                                const GeneratedLimits& limits);
 
+/// Leaves a part of the form out: "hints", "polling" or "persistence".
+void leave_out(GeneratedTiling& tiling, const std::string& part);
+
 /// The filters of each kernel, in increasing order: so dealt that all kernels have about as many non-zeros.
 std::vector<std::vector<Index>> filters_by_kernel(const GeneratedTiling& tiling, const CsrMatrix& weights);
 
@@ -62,6 +69,9 @@ struct GeneratedLayer {
   const float* bias;  ///< null, or one for each filter
   /// Those that can_be_generated(); the address of an addition's operand is an argument of the kernel.
   const std::vector<Function>& functions;
+  /// A lane has two images, in fp16, of blocks of 64. All is computed in fp16, sums included; where a number exceeds
+  /// it, the result is NaN, whatever function follows.
+  bool in_halves = false;
 };
 
 /// Whether code can be generated for these functions.

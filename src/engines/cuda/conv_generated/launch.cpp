@@ -29,7 +29,7 @@ LayerLaunch::LayerLaunch(const LoadedLayer& layer, const DirectShape& shape, con
   check(cudaGraphCreate(graph.out(), 0));
   const auto kernels = static_cast<Index>(layer.kernels().size());
   for (Index i = 0; i < kernels; ++i) {
-    const Index own = multiprocessors * (i + 1) / kernels - multiprocessors * i / kernels;
+    const Index own = tiling.blocks_stay ? multiprocessors * (i + 1) / kernels - multiprocessors * i / kernels : tiles;
     cudaKernelNodeParams node{};
     node.func = reinterpret_cast<void*>(layer.kernels()[i]);
     node.gridDim = dim3(std::clamp<Index>(own, 1, tiles));

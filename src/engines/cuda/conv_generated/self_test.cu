@@ -1,3 +1,5 @@
+#include <cuda_fp16.h>
+
 #include "engines/cuda/conv_generated/self_test.hpp"
 #include "engines/cuda/runtime/buffer.hpp"
 #include "engines/cuda/runtime/check.hpp"
@@ -16,10 +18,20 @@ __device__ std::uint64_t mixed(std::uint64_t bits) {
   return bits ^ bits >> 33U;
 }
 
-__global__ void __launch_bounds__(kThreads) fill_kernel(float* to, std::size_t count, std::uint32_t seed) {
+__device__ float random_number(std::size_t i, std::uint32_t seed) {
+  return static_cast<float>(mixed(i + (std::uint64_t{seed} << 40U)) >> 40U) * 0x1p-24F - 0.25F;
+}
+
+__device__ void store_randomly(float* to, std::size_t i, std::uint32_t seed) { *to = random_number(i * 2, seed); }
+__device__ void store_randomly(__half2* to, std::size_t i, std::uint32_t seed) {
+  *to = __floats2half2_rn(random_number(i * 2, seed), random_number(i * 2 + 1, seed));
+}
+
+template <class Word>
+__global__ void __launch_bounds__(kThreads) fill_kernel(Word* to, std::size_t count, std::uint32_t seed) {
   const std::size_t step = std::size_t{gridDim.x} * blockDim.x;
   for (std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x; i < count; i += step)
-    to[i] = static_cast<float>(mixed(i * 2 + (std::uint64_t{seed} << 40U)) >> 40U) * 0x1p-24F - 0.25F;
+    store_randomly(to + i, i, seed);
 }
 
 __global__ void __launch_bounds__(kThreads) hash_kernel(const float* from, std::size_t count, unsigned long long* sum) {
@@ -35,6 +47,11 @@ __global__ void __launch_bounds__(kThreads) hash_kernel(const float* from, std::
 
 void fill_randomly(float* to, std::size_t count, std::uint32_t seed, cudaStream_t stream) {
   fill_kernel<<<kBlocks, kThreads, 0, stream>>>(to, count, seed);
+  check_launch();
+}
+
+void fill_randomly_with_halves(float* to, std::size_t count, std::uint32_t seed, cudaStream_t stream) {
+  fill_kernel<<<kBlocks, kThreads, 0, stream>>>(reinterpret_cast<__half2*>(to), count, seed);
   check_launch();
 }
 

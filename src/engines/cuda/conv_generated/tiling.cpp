@@ -121,6 +121,12 @@ std::vector<GeneratedTiling> generated_tilings(const DirectShape& shape, const C
   return tilings;
 }
 
+void leave_out(GeneratedTiling& tiling, const std::string& part) {
+  tiling.streams = tiling.streams && part != "hints";
+  tiling.one_polls = tiling.one_polls && part != "polling";
+  tiling.blocks_stay = tiling.blocks_stay && part != "persistence";
+}
+
 std::vector<std::vector<Index>> filters_by_kernel(const GeneratedTiling& tiling, const CsrMatrix& weights) {
   std::vector<Index> order(weights.rows);
   std::iota(order.begin(), order.end(), Index{0});

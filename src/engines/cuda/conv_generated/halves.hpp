@@ -1,0 +1,38 @@
+#pragma once
+
+// Numbers of fp16, two of a lane, for precision fp16-sums.
+
+#include <vector>
+
+#include "engines/cuda/conv_direct/direct.hpp"
+#include "program/kernel.hpp"
+
+namespace spdnn::cuda {
+
+inline constexpr program::Layout kHalves{program::Order::images64, program::ElementType::fp16, program::Place::device};
+
+/// Non-zero weights of a filter, of which an error bound of their sum in fp16 is still less than the sum of absolute
+/// values itself.
+inline constexpr Offset kMostTermsInHalves = 1023;
+
+/// Whether no filter has more non-zero weights, and weights and bias are within fp16.
+bool fits_halves(const Convolution& convolution);
+
+/// That of the kernel by taps, which computes the bits of generated code in halves.
+std::vector<program::Offer> half_offers_by_taps(const program::Request& request, const Convolution& convolution);
+
+/// Between kHalves and other layouts of a device, or rows of the host.
+const program::Kernel& half_changes_kernel();
+
+/// As convolve_by_taps(), of two images in fp16 for each lane. Sums and functions are computed in fp16, and the latter
+/// are those that can be generated. Where a number exceeds fp16, the result is NaN.
+void convolve_halves_by_taps(const DirectShape& shape, const Index* begins, const Tap* taps, const float* bias,
+                             const float* x, const Functions& functions, float* y, CUstream_st* stream);
+
+// Images of `elements` numbers each. `blocks`: of images32; the last block of halves is filled up with zeros.
+void images32_to_halves(const float* from, std::size_t blocks, std::size_t elements, std::byte* to,
+                        CUstream_st* stream);
+void halves_to_images32(const std::byte* from, std::size_t blocks, std::size_t elements, float* to,
+                        CUstream_st* stream);
+
+}  // namespace spdnn::cuda
