@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <limits>
 #include <span>
 
@@ -67,6 +68,21 @@ std::string why_not_exact(const CsrMatrix& weights) {
     if (weights.offsets[row + 1] - weights.offsets[row] > kMostTerms)
       return fmt::format("a sum of more than {} products may exceed 32 bits", kMostTerms);
   return {};
+}
+
+bool pairs_fit(const CsrMatrix& weights, const WholeWeights& whole) {
+  constexpr std::int32_t kMostOfTwo = 32767 / 255;
+  for (Index row = 0; row < weights.rows; ++row) {
+    std::int32_t largest = 0;
+    std::int32_t second = 0;
+    for (Offset k = weights.offsets[row]; k < weights.offsets[row + 1]; ++k) {
+      const std::int32_t number = std::abs(whole.numbers[k]);
+      second = std::max(second, std::min(largest, number));
+      largest = std::max(largest, number);
+    }
+    if (largest + second > kMostOfTwo) return false;
+  }
+  return true;
 }
 
 bool scale_sums(std::vector<float>& scales, float of_input) {

@@ -23,6 +23,9 @@ std::optional<WholeWeights> whole_weights(const CsrMatrix& weights);
 /// Why sums of products of such weights with bytes less a zero point may exceed 32 bits; empty if they cannot.
 std::string why_not_exact(const CsrMatrix& weights);
 
+/// Whether no two products of a row's weights with 0 to 255 exceed 16 bits with a sign, whichever are added.
+bool pairs_fit(const CsrMatrix& weights, const WholeWeights& whole);
+
 /// Multiplies the scales of the rows by that of the input, which makes them those of sums of products; false if one is
 /// then no normal number of fp32, so that it was rounded too much, or even to 0 or infinity.
 bool scale_sums(std::vector<float>& scales, float of_input);

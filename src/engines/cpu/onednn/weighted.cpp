@@ -220,22 +220,6 @@ ByteProducts byte_products() {
   }
 }
 
-/// Whether no two products of a row's weights with 0 to 255 exceed 16 bits with a sign, whichever are added.
-bool pairs_fit(const CsrMatrix& weights, const WholeWeights& whole) {
-  constexpr std::int32_t kMost = 32767 / 255;
-  for (Index row = 0; row < weights.rows; ++row) {
-    std::int32_t largest = 0;
-    std::int32_t second = 0;
-    for (Offset k = weights.offsets[row]; k < weights.offsets[row + 1]; ++k) {
-      const std::int32_t number = std::abs(whole.numbers[k]);
-      second = std::max(second, std::min(largest, number));
-      largest = std::max(largest, number);
-    }
-    if (largest + second > kMost) return false;
-  }
-  return true;
-}
-
 /// The operands in int8; the reason why not; or neither, if the input is not quantised.
 std::variant<std::monostate, std::string, Operands> in_bytes(const Request& request, const CsrMatrix& weights,
                                                              const std::vector<float>& bias) {
