@@ -85,9 +85,12 @@ setup() {
   run "$SPDNN" convert net out.spdnn --bias -0.5 --plan-device cpu
   [ "$status" -eq 2 ]
   [ "$output" = "spdnn: --plan-device cannot be used with a network that is stored without its plan" ]
-  run "$SPDNN" convert net out --plan-device cpu
-  [ "$status" -eq 2 ]
-  [ "$output" = "spdnn: --plan-device cannot be used with an OUT of text layers, which contain only weights" ]
+  for option in '--bias -0.5' '--bias-rule everywhere' '--cap 8' '--plan all' '--plan-device cpu'; do
+    # shellcheck disable=SC2086 # an option and its value
+    run "$SPDNN" convert net out $option
+    [ "$status" -eq 2 ]
+    [ "$output" = "spdnn: ${option%% *} cannot be used with an OUT of text layers, which contain only weights" ]
+  done
   run "$SPDNN" convert images.tsv out.spdnn --kind images --plan-device cpu
   [ "$status" -eq 2 ]
   [ "$output" = "spdnn: --plan-device cannot be used with images" ]
@@ -122,6 +125,7 @@ setup() {
   [ "$(jq -r '.variant' "$BATS_TEST_TMPDIR/layers.json" | grep -c cpu_openmp)" -eq 4 ]
   [ "$(jq -s '[.[].images] | sort | join(",")' "$BATS_TEST_TMPDIR/layers.json")" = '"50,50,100,100"' ]
   [ "$(jq -s '[.[].share_of_ceiling > 0] | all' "$BATS_TEST_TMPDIR/layers.json")" = true ]
+  [ "$(jq -r .weights "$BATS_TEST_TMPDIR/layers.json" | sort -u)" = constant ]
 }
 
 @test "bench layers goes on after a failure, and makes fewer trials where time is short" {
@@ -133,9 +137,9 @@ setup() {
   [[ "$output" == *"20000000     64 failed: "*"spdnn: measurements that failed: 1; see the table for reasons" ]]
   [ "$(jq -c '[.neurons, .trials]' "$BATS_TEST_TMPDIR/layers.json")" = '[64,5]' ]
   run "$SPDNN" bench layers --neurons 64 --degrees 8 --alive 1 --images 10 --variants cpu_openmp --trials 50 --seconds 0 \
-    --json "$BATS_TEST_TMPDIR/layers.json"
+    --weights distinct --json "$BATS_TEST_TMPDIR/layers.json"
   [ "$status" -eq 0 ]
-  [ "$(jq .trials "$BATS_TEST_TMPDIR/layers.json")" -eq 1 ]
+  [ "$(jq -c '[.trials, .weights]' "$BATS_TEST_TMPDIR/layers.json")" = '[1,"distinct"]' ]
 }
 
 @test "bench refuses what it cannot time" {

@@ -29,6 +29,16 @@ RunOptions options_of(Precision precision, int threads = 2) {
   return options;
 }
 
+TEST(Overflow, TheBoundOfALayerIsThatOfItsWidestNeuronWhereverItIs) {
+  constexpr Index kRows = 40000;  // so many that threads share them
+  for (const Index widest : {0U, kRows / 2, kRows - 1}) {
+    testing::Rows rows(kRows);
+    for (Index row = 0; row < kRows; ++row)
+      for (Index column = 0; column < 8; ++column) rows[row].emplace_back(column, row == widest ? -100.F : 1.F);
+    EXPECT_NEAR(planning::bounds_of(make_layer(8, rows, 0)).absolute, 800, 1e-6) << widest;
+  }
+}
+
 TEST(Overflow, IsNotedByEveryEngineWithItsImagesAndLayers) {
   for (const OverflowingCase& c : testing::overflowing_cases()) {
     for (const Variant& variant : variants()) {

@@ -198,6 +198,14 @@ TEST(ModelProducts, BoundsHoldForInputsThatAreOff) {
   }
 }
 
+/// Engines round sums of what the factors may be, not of what they are in the oracle.
+TEST(ModelProducts, BoundsHoldForRoundingsOfFactorsThatAreFarOff) {
+  Bounded a = exactly(make_tensor({1, 4}, {0, 0, 0, 0}));
+  a.bounds.assign(4, 1e6);
+  const Bounded b = exactly(make_tensor({4, 1}, {1, 1, 1, 1}));
+  EXPECT_GT(evaluate(MatMul{}, {&a, &b}).bounds[0], 4e6 * (1 + 4 * 0x1p-24));
+}
+
 TEST(ModelProducts, ShapesAreCheckedAndFound) {
   constexpr Extent kN = kBatchExtent;
   const auto refused = [](const Operation& operation, const std::vector<Shape>& inputs) {

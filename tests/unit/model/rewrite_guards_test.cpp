@@ -244,6 +244,17 @@ TEST(TwinGuards, FlattenedChannelsAreTwinsOnlyIfAllTheirElementsAre) {
   }
 }
 
+/// Fp32 holds numbers below 1e-38 with fewer digits.
+TEST(TwinGuards, WeightsWhoseSumWouldLoseDigitsAreNotAdded) {
+  const auto read_by = [](float first, float second) {
+    Convolution reader;
+    reader.weights = testing::make_matrix(3, {{{0, first}, {1, second}, {2, 1.F}}});
+    return chain({kN, 2, 3, 3}, {pointwise({{1, 0}, {1, 0}, {2, 2}}, {}), reader});
+  };
+  rewritten(read_by(1.5e-38F, 1.4e-38F), share_twin_filters, 1);
+  rewritten(read_by(1.5e-38F, -1.4e-38F), share_twin_filters, 0);
+}
+
 TEST(TwinGuards, FiltersThatReadOtherInputsAreNoTwins) {
   const Operation reader = summing_convolution(3);
   rewritten(chain({kN, 2, 3, 3}, {pointwise({{1, 0}, {0, 1}, {2, 2}}, {}), reader}), share_twin_filters, 0);

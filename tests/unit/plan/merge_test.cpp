@@ -128,5 +128,18 @@ TEST(MergeBounds, HoldForTheWorstOrderAndForWhatItsErrorsBecome) {
   }
 }
 
+TEST(MergeBounds, ANeuronWithTooManyInputsIsLeftAsItIs) {
+  const auto notes = [](Index inputs) {
+    Terms terms(inputs);
+    for (Index i = 0; i < inputs; ++i) terms[i] = {i, 1.0F};
+    const Network network{{make_layer(inputs, {terms}, {-1, {}}, true)}, BiasRule::non_zeros, 32.0};
+    return make_plan(network, parse_passes("twins,merge")).provenance.notes;
+  };
+  EXPECT_EQ(notes(1U << 20U), (std::vector<std::string>{"merge is not applied: no neuron has equal terms that fp32 can "
+                                                        "hold as one"}));
+  EXPECT_EQ(notes((1U << 20U) + 1), (std::vector<std::string>{"merge is not applied: a neuron has too many inputs for "
+                                                              "a bound on its rounding errors"}));
+}
+
 }  // namespace
 }  // namespace spdnn

@@ -85,6 +85,17 @@ TEST(Tune, ChoosesByMeasuredTimes) {
   EXPECT_LT(program.actions.front().seconds, kLong * 1e-3);
 }
 
+TEST(Tune, MeasuresAKernelForEachNode) {
+  testing::ModelBuilder builder;
+  const ValueId first = builder.add(Activation{}, {builder.input({kBatchExtent, 3})});
+  const Model model = builder.finish({first, builder.add(Activation{}, {first})});
+  const SleepyRelu kernel("kernel", 1e-6, [](int bound) { return bound == 0 ? 0 : kLong; });
+  const program::Program program = program::tuned(model, Magnitudes(model), 2, {.kernels = {&kernel}}, {}).program;
+  ASSERT_EQ(program.actions.size(), 2U);
+  EXPECT_LT(program.actions[0].seconds, kLong * 1e-3);
+  EXPECT_GE(program.actions[1].seconds, kLong * 1e-3);
+}
+
 TEST(Tune, DoesNotMeasureTheHopeless) {
   const SleepyRelu good("good", 1e-6, never_long);
   const SleepyRelu hopeless("hopeless", 10, [](int /*bound*/) -> int { throw std::logic_error("was bound"); });

@@ -177,6 +177,27 @@ TEST(ResultsDocument, ALaterBuildThatWasCheckedOtherwiseReplacesNothingUnlessItF
   EXPECT_EQ(results.superseded, 1U);
 }
 
+TEST(ResultsDocument, ALaterBuildOnOtherImagesReplacesNothing) {
+  RunLine official = run_line("a", 1);
+  official.official_images = true;
+  RunLine synthetic = run_line("a", 2);
+  synthetic.official_images = false;
+  synthetic.origin.commit = "def";
+  const Results results = evaluate({{official, synthetic}, {}}, false);
+  EXPECT_EQ(results.headline.size(), 2U);
+  EXPECT_EQ(results.superseded, 0U);
+}
+
+TEST(ResultsDocument, BarsOfPhasesHaveTheMedianOfTheTrials) {
+  RunLine run = run_line("a", 2);
+  run.infer.min = 1;
+  run.infer.max = 5;
+  run.phases = {{"read", 1}};
+  const Document document = results_document({{run}, {}}, {.title = "T"});
+  for (const Series& series : testing::block_of<Chart>(document, "phases-chart").series)
+    EXPECT_EQ(series.points.at(0).y, series.name == "infer" ? 2000 : 1000) << series.name;
+}
+
 TEST(ResultsDocument, PhasesOfSeveralRunsAreMedians) {
   std::vector<RunLine> runs(3, run_line("a", 1));
   for (std::size_t i = 0; i < runs.size(); ++i) runs[i].phases = {{"read", static_cast<double>(9 - i * i)}};

@@ -248,6 +248,20 @@ std::vector<program::Offer> whole_offers_of(const Model& model) {
       model, {last, {}}, 1, {.kernels_for = 1, .threads = 1}, program::byte_forms_of(model), there));
 }
 
+TEST(WholeWeights, TwoOfARowFitIntoProductsOf16BitsWhereverTheyStand) {
+  const auto fit = [](const std::vector<float>& values) {
+    testing::Rows rows(2);
+    rows[0] = {{0, 1.F}};
+    for (const float value : values) rows[1].emplace_back(static_cast<Index>(rows[1].size()), value);
+    const CsrMatrix weights = testing::make_matrix(8, rows);
+    return pairs_fit(weights, whole_weights(weights).value());
+  };
+  EXPECT_TRUE(fit({127, 1, 1})) << "127 and 1 times 255 are 32640";
+  for (const std::vector<float>& values : {std::vector<float>{127, 2, 1}, {127, 1, 2}, {1, 2, 127}, {2, 127, 1}})
+    EXPECT_FALSE(fit(values)) << values[0] << " " << values[1] << " " << values[2];
+  EXPECT_FALSE(fit({-127, -2, 1}));
+}
+
 TEST(WholeWeights, AreFoundInTheValuesWhateverTheScale) {
   testing::Rng rng(94);
   for (const std::int32_t most : {127, 128, 255, 1, 77})

@@ -106,6 +106,22 @@ TEST_F(CheckpointTest, TimesAreThoseOfAllParts) {
   EXPECT_DOUBLE_EQ(sum.total, report.seconds.total + report.earlier.total);
 }
 
+TEST_F(CheckpointTest, ARunThatWasKilledLosesNoTimeByAClockThatWasSetBack) {
+  InferenceSpec stopped = spec("cpu_openmp");
+  stopped.checkpoint = path();
+  stopped.stop = [asked = 0]() mutable { return ++asked > 3; };
+  EXPECT_THROW(run(stopped), Stopped);
+  ordered_json json = file();
+  json["next_within"] = 5;
+  json["time"] = json["time"].get<double>() + 3600;
+  json["checksum"] = checksum_of(json);
+  write(json.dump());
+  stopped.stop = {};
+  const Report report = run(stopped);
+  EXPECT_EQ(report.checkpoints->lost_parts, 1);
+  EXPECT_EQ(report.checkpoints->lost_seconds, 0.0);
+}
+
 TEST_F(CheckpointTest, IsRefusedForAnotherProblem) {
   InferenceSpec stopped = spec("cpu_openmp");
   stopped.checkpoint = path();
@@ -375,6 +391,7 @@ TEST_F(FullDiskTest, ImagesThatAreDoneAreKeptAndTheOthersBegunAgain) {
   const std::string first = activations_at(12);
   block(first);
   EXPECT_THROW(stop_at(12), Stopped);
+  EXPECT_FALSE(std::filesystem::exists(path() + ".next.spdnn"));
   EXPECT_EQ(file()["activations"], ordered_json::array());
   EXPECT_EQ(file()["left"], ordered_json::parse(R"([{"layer": 0, "images": [[4, 7]]}])"));
   std::filesystem::remove_all(first);

@@ -7,6 +7,7 @@
 
 #include "engines/model_engine.hpp"
 #include "inference/model/accuracy.hpp"
+#include "inference/model/run.hpp"
 #include "inference/model/verify.hpp"
 #include "model/graph/node_work.hpp"
 #include "model/oracle/evaluate.hpp"
@@ -227,6 +228,30 @@ TEST(ModelInference, RefusesAnOutputThatIsMadeOfConstantsAlone) {
   testing::Rng rng(5);
   ModelInference inference(verified_by("conv_reference"));
   EXPECT_THROW(inference.load(model, testing::random_tensor(rng, {3, 3})), DataError);
+}
+
+TEST(ModelInference, ABatchThatMemoryDoesNotHoldIsHalvedForTheEngine) {
+  static const ModelVariant& reference = find_model_variant("conv_reference");
+  const ModelVariant narrow{
+      .name = "narrow",
+      .device = Device::cpu,
+      .description = "takes two images",
+      .precisions = reference.precisions,
+      .support = reference.support,
+      .make = [](std::shared_ptr<const Model> model, const ModelEngineOptions& options, const Support& support) {
+        if (options.batch > 2) throw std::bad_alloc();
+        return reference.make(std::move(model), options, support);
+      }};
+  const ModelCase network = testing::small_network(3, 0.3, 7);
+  ModelRunOptions options;
+  options.engine.precision = reference.precisions.front();
+  options.engine.batch = 7;
+  const auto model = std::make_shared<const Model>(network.model);
+  const ModelRunResult found = run_model(narrow, model, network.inputs[0], options);
+  EXPECT_EQ(found.batch, 2U);
+  const ModelRunResult expected = run_model(reference, model, network.inputs[0], options);
+  for (std::size_t i = 0; i < expected.outputs.size(); ++i)
+    EXPECT_EQ(largest_difference(found.outputs[i].values, expected.outputs[i].values), 0);
 }
 
 TEST(ModelInference, TellsHowMuchIsDone) {

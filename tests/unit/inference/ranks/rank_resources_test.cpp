@@ -3,7 +3,9 @@
 #include "inference/ranks/rank_resources.hpp"
 
 #include <gtest/gtest.h>
+#include <omp.h>
 
+#include <algorithm>
 #include <array>
 #include <string>
 #include <vector>
@@ -26,6 +28,14 @@ TEST(SharersOf, RanksThatHaveTheSameAreCountedForEachThing) {
   };
   for (const auto& thrown : testing::on_ranks(kRanks, work)) EXPECT_EQ(thrown, nullptr);
   EXPECT_EQ(sharers, (std::array<std::vector<int>, kRanks>{{{3, 3}, {1, 3}, {3, 1}, {3, 3}}}));
+}
+
+TEST(ThreadsOf, RanksDivideTheProcessorsThatTheyShareUnlessTheyAreTold) {
+  const auto work = [](Communicator& rank) {
+    EXPECT_LE(threads_of(rank, 0), std::max(1, omp_get_num_procs() / static_cast<int>(kRanks)));
+    EXPECT_EQ(threads_of(rank, 3), 3);
+  };
+  for (const auto& thrown : testing::on_ranks(kRanks, work)) EXPECT_EQ(thrown, nullptr);
 }
 
 /// Each rank's result: the number of ranks on its device, its error, or that another rank has one.

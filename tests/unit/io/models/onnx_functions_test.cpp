@@ -207,14 +207,21 @@ TEST(OnnxReductions, ByHand) {
 
 TEST(OnnxReductions, LayersAndInstancesAreNormalized) {
   File layer;
-  layer.input("x", {-1, 2, 2}).output("y").output("mean").floats("s", {2}, {2, 1}).floats("b", {2}, {0, 5});
+  layer.input("x", {-1, 2, 2})
+      .output("y")
+      .output("mean")
+      .output("inverse")
+      .floats("s", {2}, {2, 1})
+      .floats("b", {2}, {0, 5});
   onnx::NodeProto& node = layer.node("LayerNormalization", {"x", "s", "b"}, "y");
   node.add_output("mean");
+  node.add_output("inverse");
   set(node, "epsilon", 0.F);
   const Tensor x{{1, 2, 2}, std::vector<float>{1, 3, 10, 30}};
-  const std::vector<Bounded> both = evaluate(layer.read(), {x});
-  expect_near(both[0], {-2, 6, -2, 6});
-  expect_near(both[1], {2, 20});
+  const std::vector<Bounded> all = evaluate(layer.read(), {x});
+  expect_near(all[0], {-2, 6, -2, 6});
+  expect_near(all[1], {2, 20});
+  expect_near(all[2], {1, 0.1});
 
   File instance;
   instance.input("x", {-1, 2, 2}).output("y").floats("s", {2}, {2, 3}).floats("b", {2}, {0, 1});
@@ -314,6 +321,10 @@ TEST(OnnxBlocks, MatricesAreMultiplied) {
   set(gemm.node("Gemm", {"x", "x"}, "y"), "transB", std::int64_t{1});
   set(*gemm.graph().mutable_node(0), "alpha", 0.5F);
   expect_near(outcome(gemm, {2, 2}, {1, 2, 3, 4}), {2.5, 5.5, 5.5, 12.5});
+  File flipped;
+  flipped.input("x", {-1, 2}).output("y").floats("w", {2, 2}, {1, 2, 3, 4});
+  set(flipped.node("Gemm", {"x", "w"}, "y"), "transA", std::int64_t{1});
+  expect_part(refusal(flipped), "node 'y' (Gemm): attribute transA: 1 moves the batch axis");
   File vector;
   vector.input("x", {2, 3}).output("y").floats("v", {3}, {1, 10, 100});
   vector.node("MatMul", {"x", "v"}, "y");
@@ -332,6 +343,16 @@ TEST(OnnxBlocks, CubicResizesAreKeys) {
   const Numbers expected{0.89453125, 1.19140625, 1.66796875, 2.296875, 2.703125, 3.33203125, 3.80859375, 4.10546875};
   expect_near(outcome(resized(13, {"x", "", "s"}), {1, 1, 1, 4}, {1, 2, 3, 4}), expected);
   expect_near(outcome(resized(18, {"x", "", "w"}), {1, 1, 1, 4}, {1, 2, 3, 4}), expected);
+}
+
+TEST(OnnxBlocks, AxesThatAResizeDoesNotNameStay) {
+  File file(18);
+  file.input("x", {-1, 1, 1, 2}).output("y").integers("size", {4});
+  onnx::NodeProto& node = file.node("Resize", {"x", "", "", "size"}, "y");
+  set(node, "axes", std::vector<std::int64_t>{3});
+  const Bounded found = outcome(file, {1, 1, 1, 2}, {1, 2});
+  EXPECT_EQ(found.shape, (Shape{1, 1, 1, 4}));
+  expect_near(found, {1, 1, 2, 2});
 }
 
 TEST(OnnxBlocks, OtherResizesAreRefusedByNodeAndAttribute) {

@@ -146,6 +146,18 @@ TEST(Onnx, AShapeThatIsComputedFromShapesIsFolded) {
   EXPECT_EQ(only<Reshape>(model).shape, (Shape{kBatchExtent, 24}));
 }
 
+TEST(Onnx, TheAxisOfTheBatchMayBeTheOneThatAReshapeLeavesOpen) {
+  const auto reshaped = [](const std::vector<std::int64_t>& target) {
+    File file;
+    file.input("x", {-1, 4, 2, 3}).output("y").integers("target", target);
+    file.node("Reshape", {"x", "target"}, "y");
+    return file;
+  };
+  EXPECT_EQ(only<Reshape>(reshaped({-1, 24}).read()).shape, (Shape{kBatchExtent, 24}));
+  EXPECT_EQ(only<Reshape>(reshaped({-1, 0, 6}).read()).shape, (Shape{kBatchExtent, 4, 6}));
+  expect_part(refusal(reshaped({-1, 12})), "N x 4 x 2 x 3 cannot be reshaped to N x 12");
+}
+
 TEST(Onnx, SlicesHaveStepsFromSet10On) {
   for (const int opset : {10, 17}) {
     File file(opset);

@@ -136,6 +136,7 @@ TEST_P(WrittenModel, OtherOperationsAreKept) {
   expect_kept(testing::random_norm(rng, 3), shape);
   expect_kept(testing::random_linear(rng, 5, 7, 0.4), shape);
   expect_kept(Linear{testing::random_weights(rng, 7, 5, 0.4), {}}, {2, 5});
+  for (const Index outputs : {1U, 7U}) expect_kept(testing::random_linear(rng, 5, outputs, 0.8), {kBatchExtent, 5});
   expect_kept(Softmax{3}, shape);
   for (const auto kind : {Reduce::Kind::sum, Reduce::Kind::product, Reduce::Kind::maximum, Reduce::Kind::minimum})
     expect_kept(Reduce{kind, {1, 3}}, shape);
