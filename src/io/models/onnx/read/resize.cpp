@@ -49,7 +49,7 @@ void set_scales(NodeReader& node, Resize& resize, std::span<const float> scales)
   if (images.axes == 1) resize.size[0] = 1;
 }
 
-/// Reads the lengths of all axes, where kImages stands for the batch.
+/// Reads the lengths of all axes, where kImages and kBatchExtent stand for the batch.
 void set_sizes(NodeReader& node, Resize& resize, const std::vector<std::int64_t>& sizes, std::size_t input) {
   const Images images = images_of(node);
   if (sizes.size() != images.axes + 2) node.fail_input(input, fmt::format("expected {} integers", images.axes + 2));
@@ -130,9 +130,7 @@ void set_extents(NodeReader& node, Resize& resize) {
     return set_scales(node, resize, of_all_axes(node, node.floats(2), std::vector<float>(shape.size(), 1)));
   const Constant& sizes = node.constant(3);  // may contain the batch size
   if (!sizes.integers()) node.fail_input(3, "expected integers");
-  std::vector<std::int64_t> kept(shape.begin(), shape.end());
-  if (!kept.empty() && kept[0] == kBatchExtent) kept[0] = kImages;
-  set_sizes(node, resize, of_all_axes(node, sizes.ints(), kept), 3);
+  set_sizes(node, resize, of_all_axes(node, sizes.ints(), std::vector<std::int64_t>(shape.begin(), shape.end())), 3);
 }
 
 /// The weights of the four elements around a place, of which the second is `apart` before it (Keys' cubic).
