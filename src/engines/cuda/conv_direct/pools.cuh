@@ -12,29 +12,40 @@ __device__ inline float pooled(bool maximum, float value, float one) {
   return !maximum ? value + one : one > value || isnan(one) ? one : value;
 }
 
+/// Windows' places are read several at a time, as each read takes long.
 __global__ void __launch_bounds__(kElementThreads)
     pool_kernel(const float* x, std::size_t planes, Index together, const __grid_constant__ Pooling pooling, float* y) {
+  constexpr Index kAhead = 9;
   const Index out_plane = pooling.out[0] * pooling.out[1];
+  const float nothing = pooling.maximum ? -INFINITY : 0.0F;
   for_each_element(planes * out_plane, together, [&](std::size_t i, Index lane) {
-    const float* from = x + i / out_plane * pooling.in[0] * pooling.in[1] * together + lane;
-    const auto pixel = static_cast<Index>(i % out_plane);
+    const std::size_t plane = i >> 32U == 0 ? static_cast<Index>(i) / out_plane : i / out_plane;  // short division
+    const float* from = x + plane * pooling.in[0] * pooling.in[1] * together + lane;
+    const auto pixel = static_cast<Index>(i - plane * out_plane);
     const Index at[2] = {pixel / pooling.out[1], pixel % pooling.out[1]};
-    float value = pooling.maximum ? -INFINITY : 0.0F;
+    float value = nothing;
     Index places = 0;
-    for (Index r = 0; r < pooling.kernel[0]; ++r)
-      for (Index s = 0; s < pooling.kernel[1]; ++s) {
+    for (Index r = 0, s = 0; r < pooling.kernel[0];) {
+      float read[kAhead];
+#pragma unroll
+      for (float& one : read) {
         const Index row = at[0] * pooling.stride[0] + r * pooling.dilation[0];     // in the padded image
         const Index column = at[1] * pooling.stride[1] + s * pooling.dilation[1];  // likewise
-        const bool padded = row < pooling.pad[0] + pooling.in[0] + pooling.pad_end[0] &&
+        const bool padded = r < pooling.kernel[0] && row < pooling.pad[0] + pooling.in[0] + pooling.pad_end[0] &&
                             column < pooling.pad[1] + pooling.in[1] + pooling.pad_end[1];
-        const bool exists = row >= pooling.pad[0] && row < pooling.pad[0] + pooling.in[0] && column >= pooling.pad[1] &&
-                            column < pooling.pad[1] + pooling.in[1];
+        const Index in_row = row - pooling.pad[0];
+        const Index in_column = column - pooling.pad[1];
+        const bool exists = r < pooling.kernel[0] && in_row < pooling.in[0] && in_column < pooling.in[1];
         places += exists || (pooling.count_padding && padded) ? 1 : 0;
-        if (!exists) continue;
-        const float one =
-            from[((row - pooling.pad[0]) * std::size_t{pooling.in[1]} + column - pooling.pad[1]) * together];
-        value = pooled(pooling.maximum, value, one);
+        one = exists ? from[(in_row * std::size_t{pooling.in[1]} + in_column) * together] : nothing;
+        if (++s == pooling.kernel[1]) {
+          s = 0;
+          ++r;
+        }
       }
+#pragma unroll
+      for (const float one : read) value = pooled(pooling.maximum, value, one);
+    }
     y[i * together + lane] = pooling.maximum ? value : value / static_cast<float>(places);
   });
 }
