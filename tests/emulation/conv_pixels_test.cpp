@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "engines/cuda/conv_pixels/pixels.cuh"
+#include "engines/cuda/conv_pixels/tiles.cuh"
 #include "model/oracle/evaluate.hpp"
 #include "support/models.hpp"
 
@@ -12,24 +13,32 @@ namespace spdnn::cuda {
 namespace {
 
 template <Index kFilters, Index kPixels>
-void run_kernel(const PixelArgs& args, unsigned blocks, std::size_t bytes) {
+void run_kernel(const PixelArgs& args, unsigned blocks, unsigned threads, std::size_t bytes) {
   const Index taps = args.shape.kernel[0] * args.shape.kernel[1];
-  emulation::launch(blocks, kPixelThreads, bytes, [&] {
+  emulation::launch(blocks, threads, bytes, [&] {
     if (!args.shape.padded) return pixels_kernel<kFilters, kPixels, 0>(args);
     taps <= 32 ? pixels_kernel<kFilters, kPixels, 32>(args) : pixels_kernel<kFilters, kPixels, kMostTaps>(args);
   });
+}
+
+void run_tiles(const TileArgs& args, unsigned blocks, std::size_t bytes) {
+  emulation::launch(blocks, kTileThreads, bytes, [&] { tiles_kernel<kTogether, 4>(args); });
+}
+
+PixelShape shape_of(const testing::ModelCase& one, const Shape& output) {
+  const auto& convolution = std::get<Convolution>(one.model.nodes[0].operation);
+  return *pixel_shape(
+      {image_extents(one.inputs[0].shape), image_extents(output), convolution.groups, convolution.window});
 }
 
 /// What the kernel makes of a convolution; numbers that it does not write stay NaN.
 std::vector<float> convolved(const testing::ModelCase& one, const Shape& output, const PixelTiling& tiling,
                              const Functions& functions = {}, bool older = false) {
   const auto& convolution = std::get<Convolution>(one.model.nodes[0].operation);
-  const PixelShape shape =
-      *pixel_shape({image_extents(one.inputs[0].shape), image_extents(output), convolution.groups, convolution.window});
+  const PixelShape shape = shape_of(one, output);
   const CsrMatrix& weights = convolution.weights;
   const PackedPixelWeights all = packed(shape, tiling, weights);
-  const PackedSizes sizes = packed_sizes(tiling, weights);
-  const PixelParts parts = parts_of(shape, tiling, sizes.entries);
+  const PixelParts parts = parts_of(shape, tiling, weights);
   std::vector<std::byte> memory(parts.bytes);
   pack(all, convolution.bias, parts, memory.data());
   std::vector<float> y(elements(output).value(), NAN);
@@ -44,15 +53,18 @@ std::vector<float> convolved(const testing::ModelCase& one, const Shape& output,
                        y.data(),
                        functions};
   const unsigned blocks = tiling.blocks(shape);
-  const std::size_t bytes = pixel_shared_bytes(tiling, sizes.most_entries);
-  if (tiling.filters > 1)
-    run_kernel<11, 2>(args, blocks, bytes);
+  const unsigned threads = tiling.block_warps() * kPixelLanes;
+  const std::size_t bytes = pixel_shared_bytes(shape, tiling, parts.entries);
+  if (tiling.rows > 0)
+    run_tiles({args, tiling.rows, tile_planes(shape, tiling)}, blocks, bytes);
+  else if (tiling.filters > 1)
+    run_kernel<kTogether, 2>(args, blocks, threads, bytes);
   else if (tiling.pixels == 1)
-    run_kernel<1, 1>(args, blocks, bytes);
+    run_kernel<1, 1>(args, blocks, threads, bytes);
   else if (tiling.pixels == 2)
-    run_kernel<1, 2>(args, blocks, bytes);
+    run_kernel<1, 2>(args, blocks, threads, bytes);
   else
-    run_kernel<1, 4>(args, blocks, bytes);
+    run_kernel<1, 4>(args, blocks, threads, bytes);
   return y;
 }
 
@@ -62,12 +74,12 @@ TEST(EmulatedConvPixels, StaysWithinTheBoundInEveryTiling) {
     const auto* const convolution = std::get_if<Convolution>(&one.model.nodes[0].operation);
     if (convolution == nullptr) continue;
     const Bounded expected = evaluate(one.model, one.inputs)[0];
-    for (PixelTiling tiling : all_pixel_tilings()) {
-      if (tiling.filters > 1 && convolution->groups > 1) continue;
-      tiling.rounds = 1 + static_cast<Index>(count % 3);
+    for (PixelTiling tiling : all_pixel_tilings(shape_of(one, expected.shape))) {
+      if (tiling.rows == 0) tiling.rounds = 1 + static_cast<Index>(count % 3);
+      if (tiling.rows > 1 && count % 2 == 0) --tiling.rows;
       EXPECT_LE(largest_ratio(expected, convolved(one, expected.shape, tiling)), 1)
           << one.name << ": " << tiling.filters << " filters, " << tiling.pixels << " pixels, " << tiling.warps
-          << " warps";
+          << " warps, " << tiling.rows << " rows";
       ++count;
     }
   }
@@ -96,6 +108,36 @@ TEST(EmulatedConvPixels, HasTheSameBitsForEveryNumberOfPixelsAndImages) {
   }
 }
 
+/// Likewise with the input in shared memory, where the number of rows does not matter either.
+TEST(EmulatedConvPixels, HasTheSameBitsForEveryTile) {
+  testing::Rng rng(5);
+  const Shape shape{2, 3, 19, 17};
+  const testing::ModelCase two =
+      testing::convolution_case("two", testing::random_convolution(rng, 3, 13, testing::same_window(3, 3), 0.9), shape,
+                                testing::random_tensor(rng, shape));
+  const Shape output{2, 13, 19, 17};
+  const std::vector<PixelTiling> tilings = tile_tilings(shape_of(two, output));
+  ASSERT_EQ(tilings.size(), 3);
+  for (PixelTiling tiling : tilings) {
+    const std::vector<float> expected =
+        convolved(two, output, {.filters = kTogether, .pixels = 2, .warps = tiling.warps});
+    for (; tiling.rows > 0; --tiling.rows) EXPECT_EQ(convolved(two, output, tiling), expected);
+  }
+}
+
+/// Bundles with many and few entries meet in each block.
+TEST(PixelWeights, AreDealtToBlocksByTheirNumber) {
+  std::vector<Offset> offsets{0};
+  std::vector<Index> indices;
+  for (Index filter = 0; filter < 16; ++filter) {
+    for (Index column = 0; column <= filter; ++column) indices.push_back(column);
+    offsets.push_back(indices.size());
+  }
+  const CsrMatrix weights = make_csr(16, 16, offsets, indices, std::vector<float>(indices.size(), 1));
+  const PixelShape shape = *pixel_shape({{1, 16, 5, 5}, {1, 16, 5, 5}, 1, {}});
+  EXPECT_EQ(parts_of(shape, {.pixels = 1, .warps = 1}, weights).entries, 16 * 17 / 2 / 2);
+}
+
 TEST(EmulatedConvPixels, AppliesFunctionsToSumsWithTheirBias) {
   testing::Rng rng(4);
   const Shape shape{2, 3, 6, 5};
@@ -109,7 +151,7 @@ TEST(EmulatedConvPixels, AppliesFunctionsToSumsWithTheirBias) {
   functions.count = 2;
   functions.all[0] = {Function::Kind::addition, 1, 0, other.data()};
   functions.all[1] = {Function::Kind::clip, 0, INFINITY};
-  for (const PixelTiling& tiling : all_pixel_tilings()) {
+  for (const PixelTiling& tiling : all_pixel_tilings(shape_of(one, output))) {
     std::vector<float> expected = convolved(one, output, tiling);
     for (std::size_t i = 0; i < expected.size(); ++i) expected[i] = std::max(0.0F, expected[i] + other[i]);
     for (const bool older : {false, true}) EXPECT_EQ(convolved(one, output, tiling, functions, older), expected);
@@ -126,7 +168,7 @@ TEST(EmulatedConvPixels, ReadsNothingOutsideTheImage) {
   const testing::ModelCase one = testing::convolution_case(
       "far", convolution, {1, 1, 2, 2}, Tensor{{1, 1, 2, 2}, Array<float>(std::vector<float>{1, 10, 100, 1000})});
   const Bounded expected = evaluate(one.model, one.inputs)[0];
-  for (const PixelTiling& tiling : all_pixel_tilings()) {
+  for (const PixelTiling& tiling : all_pixel_tilings(shape_of(one, expected.shape))) {
     const std::vector<float> found = convolved(one, expected.shape, tiling);
     EXPECT_EQ(found.front(), 0.5F);
     EXPECT_EQ(found.back(), -2);

@@ -39,8 +39,7 @@ ConvolutionShape convolution_of(const Request& request, const Linear& linear) {
 /// In one tiling. `shape`: of the request's images; `whole`: of the batch that the tiling is for.
 Offer offer_of(const Request& request, const PixelShape& shape, const PixelShape& whole, const PixelTiling& tiling,
                const CsrMatrix& weights, const std::vector<float>& bias) {
-  const PackedSizes sizes = packed_sizes(tiling, weights);
-  const PixelParts parts = parts_of(shape, tiling, sizes.entries);
+  const PixelParts parts = parts_of(shape, tiling, weights);
   const auto fused = fused_functions(request);
   Offer offer;
   offer.fused = fused.has_value();
@@ -56,7 +55,7 @@ Offer offer_of(const Request& request, const PixelShape& shape, const PixelShape
        .bytes = parts.bytes,
        .fill = [=, &weights, &bias](std::byte* to) { pack(packed(shape, tiling, weights), bias, parts, to); },
        .on_device = true});
-  offer.bind = [=, own = request.own_inputs(), shared_bytes = pixel_shared_bytes(tiling, sizes.most_entries)] {
+  offer.bind = [=, own = request.own_inputs(), shared_bytes = pixel_shared_bytes(shape, tiling, parts.entries)] {
     return program::bound([=](const Operands& at) {
       convolve_pixels(shape, tiling, at.constants[0], parts, shared_bytes, at.floats(0), at.first_input_is_older,
                       with_operands(fused.value_or(std::vector<Function>()), own, at), at.results(),

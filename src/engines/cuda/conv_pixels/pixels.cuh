@@ -29,16 +29,23 @@ class TapsWithin {
   /// `row`, `column`: of the window's first tap.
   __device__ TapsWithin(const PixelShape& shape, int row, int column) {
     if constexpr (kTaps > 0) {
-      Bits columns = 0;
-      for (Index s = 0; s < shape.kernel[1]; ++s)
-        columns |= Bits{static_cast<Index>(column) + s * shape.dilation[1] < shape.in[1]} << s;
-      for (Index r = 0; r < shape.kernel[0]; ++r)
-        if (static_cast<Index>(row) + r * shape.dilation[0] < shape.in[0]) bits_ |= columns << (r * shape.kernel[1]);
+      const Bits columns = below(taps_until(shape, 1, column, shape.in[1])) & ~below(taps_until(shape, 1, column, 0));
+      const Index end = taps_until(shape, 0, row, shape.in[0]);
+      for (Index r = taps_until(shape, 0, row, 0); r < end; ++r) bits_ |= columns << (r * shape.kernel[1]);
     }
   }
   __device__ bool have(Bits tap) const { return kTaps == 0 || (bits_ & tap) != 0; }
 
  private:
+  /// How many taps of an axis lie before a place, of a window that begins at `first`.
+  __device__ static Index taps_until(const PixelShape& shape, std::size_t axis, int first, Index place) {
+    const int distance = max(0, static_cast<int>(place) - first);
+    const Index dilation = shape.dilation[axis];
+    const Index taps = dilation == 1 ? distance : (distance + dilation - 1) / dilation;
+    return min(taps, shape.kernel[axis]);
+  }
+  __device__ static Bits below(Index tap) { return tap >= 8 * sizeof(Bits) ? ~Bits{0} : (Bits{1} << tap) - 1; }
+
   Bits bits_ = 0;
 };
 
@@ -55,13 +62,17 @@ class WindowSums : public PixelSums<kFilters, kPixels> {
       const Index number = first_pixel + p * kPixelLanes;
       exists_[p] = number < shape.pixels();
       const Index pixel = exists_[p] ? number : 0;
-      const Index image = pixel / shape.plane();
-      const Index within = pixel % shape.plane();
-      const int row = static_cast<int>(within / shape.out[1] * shape.stride[0]) - static_cast<int>(shape.pad[0]);
-      const int column = static_cast<int>(within % shape.out[1] * shape.stride[1]) - static_cast<int>(shape.pad[1]);
-      from_[p] = args.x + static_cast<int>(image * shape.channels * shape.in_plane()) +
-                 (row * static_cast<int>(shape.in[1]) + column);
-      within_[p] = TapsWithin<kTaps>(shape, row, column);
+      const Index image = shape.images == 1 ? 0 : pixel / shape.plane();
+      const Index within = pixel - image * shape.plane();
+      from_[p] = args.x + static_cast<int>(image * shape.channels * shape.in_plane());
+      if (kTaps == 0 && shape.in_plane() == shape.plane()) {  // of 1 x 1: no need to divide
+        from_[p] += within;
+      } else {
+        const int row = static_cast<int>(within / shape.out[1] * shape.stride[0]) - static_cast<int>(shape.pad[0]);
+        const int column = static_cast<int>(within % shape.out[1] * shape.stride[1]) - static_cast<int>(shape.pad[1]);
+        from_[p] += row * static_cast<int>(shape.in[1]) + column;
+        within_[p] = TapsWithin<kTaps>(shape, row, column);
+      }
       to_[p] = image * shape.filters * shape.plane() + within;
     }
   }
@@ -113,36 +124,28 @@ __global__ void __launch_bounds__(kPixelThreads, kFilters == 1 ? 4 : 2)
   constexpr Index kOfRound = kPixels * kPixelLanes;
   auto* const shared = dynamic_shared<std::byte>();
   const Index warp = threadIdx.x / kPixelLanes;
+  const Index block = blockIdx.x % args.bundle_blocks;
+  copy_entries<kFilters>(args, block, shared);
   const Index bundles = kPixelWarps / args.warps;
-  const Index first_bundle = blockIdx.x % args.bundle_blocks * bundles;
-  const auto* const begins = reinterpret_cast<const Index*>(args.weights);
-  const Index begin = begins[first_bundle];
-  const Index all = begins[first_bundle + bundles] - begin;
-  copy_entries<kFilters>(args, begin, begin + all, shared);
-  const Index number = first_bundle + warp / args.warps;
   const Index share = warp % args.warps;
-  const Index count = begins[number + 1] - begins[number];
-  const auto* const entries = reinterpret_cast<const Entry*>(shared) + begins[number] - begin;
-  const PixelBundle<kFilters> bundle(args, number);
+  const auto* const begins = reinterpret_cast<const Index*>(args.weights) + block * (bundles + 1) + warp / args.warps;
+  const Index begin = begins[0];
+  const Index count = begins[1] - begin;
+  const auto* const entries = reinterpret_cast<const Entry*>(shared) + begin;
+  const PixelBundle<kFilters> bundle(args, block * bundles + warp / args.warps);
   const Index first = blockIdx.x / args.bundle_blocks * args.rounds * kOfRound;
   for (Index round = 0; round < args.rounds && first + round * kOfRound < args.shape.pixels(); ++round) {
     WindowSums<kFilters, kPixels, kTaps> sums(args, first + round * kOfRound + threadIdx.x % kPixelLanes);
     if (round == 0) {
       async_copy_wait();
       __syncthreads();
-      if (!args.x_is_older) {
-        wait_for_kernel_before();
-        let_next_kernel_begin();
-      }
+      if (!args.x_is_older) wait_for_others();
     }
     if (!args.x_is_older && share == 0) sums.prefetch(args, bundle);
     sums.add(entries + count * share / args.warps, entries + count * (share + 1) / args.warps);
-    if (args.x_is_older && round == 0) {  // the next kernel may rely on all kernels but this one
-      wait_for_kernel_before();
-      let_next_kernel_begin();
-    }
+    if (args.x_is_older && round == 0) wait_for_others();
     if (args.warps > 1)
-      sums.gather(reinterpret_cast<float*>(shared + pixel_entries_bytes(all * sizeof(Entry))),
+      sums.gather(reinterpret_cast<float*>(shared + pixel_entries_bytes(args.parts.entries * sizeof(Entry))),
                   share == 0 ? args.warps : 0);
     if (share == 0) sums.store(args, bundle);
   }

@@ -17,7 +17,9 @@
 namespace spdnn::cuda {
 
 inline constexpr Index kPixelWarps = 8;  ///< of a block
+inline constexpr Index kTileWarps = 16;  ///< of a block whose input is in shared memory
 inline constexpr Index kPixelLanes = 32;
+inline constexpr Index kTogether = 11;   ///< filters of a bundle, if it has several
 inline constexpr Index kPlaceBits = 26;  ///< of an entry's place in an image; its tap has the others
 inline constexpr Index kMostTaps = 64;   ///< of a window
 inline constexpr Index kNobody = 0xffffffff;
@@ -46,9 +48,11 @@ struct PixelTiling {
   Index pixels = 1;    ///< of a lane: 1, 2 or 4
   Index warps = 1;     ///< of a bundle: 1, 2, 4 or 8
   Index rounds = 1;    ///< of pixels, which a block computes one after another with the same entries
+  Index rows = 0;      ///< of output, a tile, whose input a block copies to shared memory; 0: it reads what it needs
   double seconds = 0;  ///< predicted
 
-  SPDNN_HOST_DEVICE Index bundles_of_block() const { return kPixelWarps / warps; }
+  Index block_warps() const { return rows > 0 ? kTileWarps : kPixelWarps; }
+  Index bundles_of_block() const { return block_warps() / warps; }
   std::size_t entry_bytes() const { return (filters + std::size_t{1}) * sizeof(float); }
   /// Blocks that have the same pixels.
   Index bundle_blocks(const PixelShape& shape) const;
@@ -57,39 +61,64 @@ struct PixelTiling {
   Index blocks(const PixelShape& shape) const { return bundle_blocks(shape) * pixel_blocks(shape); }
 };
 
-/// Those that the kernel has instances of, of one round.
-std::vector<PixelTiling> all_pixel_tilings();
+/// Those that the kernels have instances of, of one round.
+std::vector<PixelTiling> all_pixel_tilings(const PixelShape& shape);
 
-/// The weights as the kernel reads them.
+/// The input of a tile in shared memory. Each channel has the rows and columns that the tile's windows read, with zeros
+/// for those beyond the image. Rows and columns that are a stride apart follow one another, so that a tap of all
+/// windows is a plane in which neighbouring pixels are neighbours, and those of the next row `pitch` numbers further.
+struct TilePlanes {
+  Index read[2]{};     ///< rows and columns
+  Index stride[2]{};   ///< of the windows
+  Index inverse[2]{};  ///< of the strides, times 2^16, rounded up
+  Index pitch = 0;     ///< of a row
+  Index plane = 0;     ///< numbers of rows and columns that are a stride apart
+  Index channel = 0;   ///< numbers of a channel, as many as its pixels and the idle lanes beyond them may read
+
+  SPDNN_HOST_DEVICE Index place(Index row, Index column) const {
+    const Index across[2] = {over_stride(row, 0), over_stride(column, 1)};
+    const Index number = (row - across[0] * stride[0]) * stride[1] + column - across[1] * stride[1];
+    return number * plane + across[0] * pitch + across[1];
+  }
+  /// Divides by the stride, of an axis. Exact for strides of up to 16 and quotients below 256.
+  SPDNN_HOST_DEVICE Index over_stride(Index number, std::size_t axis) const { return number * inverse[axis] >> 16U; }
+};
+TilePlanes tile_planes(const PixelShape& shape, const PixelTiling& tiling);
+
+/// Tilings with the input in shared memory: a row of the output, or as many as the lanes have pixels for.
+std::vector<PixelTiling> tile_tilings(const PixelShape& shape);
+/// Seconds of a kernel after another, of the kernel whose input is in shared memory. `entries`: of a bundle, the most.
+double tile_seconds(const PixelShape& shape, const PixelTiling& tiling, Index entries, Index multiprocessors);
+
+/// Entries of each bundle of so many filters: columns in which any of them has a weight.
+std::vector<Index> entries_of_bundles(const CsrMatrix& weights, Index filters);
+/// Of a block, with the entries of each bundle.
+Index most_entries(const PixelShape& shape, const PixelTiling& tiling, const std::vector<Index>& entries);
+
+/// The weights as the kernels read them. All blocks have room for as many entries, so that a block finds its own
+/// without reading where they begin.
 struct PackedPixelWeights {
-  std::vector<Index> begins;         ///< of each bundle's entries, with those of the last block's missing bundles
+  std::vector<Index> begins;         ///< by block, of each bundle's entries within it; an end
   std::vector<Index> filters;        ///< of each bundle; kNobody: none
   std::vector<std::uint32_t> words;  ///< of an entry: its place in an image and its tap, then the weights
 };
-/// Bundles have falling numbers of entries, so that those of a block have about as many.
 PackedPixelWeights packed(const PixelShape& shape, const PixelTiling& tiling, const CsrMatrix& weights);
-
-/// The numbers of entries of packed(), without making them.
-struct PackedSizes {
-  std::size_t entries = 0;
-  Index most_entries = 0;  ///< of a block
-};
-PackedSizes packed_sizes(const PixelTiling& tiling, const CsrMatrix& weights);
 
 /// Where each part lies in the memory of the weights, in bytes; they begin with `begins`.
 struct PixelParts {
+  Index entries = 0;  ///< of a block
   std::size_t filters = 0;
   std::size_t bias = 0;
   std::size_t words = 0;
   std::size_t bytes = 0;
 };
-PixelParts parts_of(const PixelShape& shape, const PixelTiling& tiling, std::size_t entries);
+PixelParts parts_of(const PixelShape& shape, const PixelTiling& tiling, const CsrMatrix& weights);
 
 /// Copies the parts to the memory of the weights. `bias`: empty, or one for each filter.
 void pack(const PackedPixelWeights& weights, const std::vector<float>& bias, const PixelParts& parts, std::byte* to);
 
 /// Shared memory of a block, which begins with its entries; how much of it these take.
-std::size_t pixel_shared_bytes(const PixelTiling& tiling, Index most_entries);
+std::size_t pixel_shared_bytes(const PixelShape& shape, const PixelTiling& tiling, Index entries);
 SPDNN_HOST_DEVICE constexpr std::size_t pixel_entries_bytes(std::size_t bytes) { return (bytes + 15) / 16 * 16; }
 
 /// The tilings that fit, the one that is predicted to be the fastest first. `shape` is that of the whole batch.

@@ -22,6 +22,13 @@ struct PixelArgs {
   Functions functions;
 };
 
+/// Before anything is read or written that the kernel before may write or read. The next kernel begins only then, as it
+/// may rely on all kernels but this one.
+__device__ inline void wait_for_others() {
+  wait_for_kernel_before();
+  let_next_kernel_begin();
+}
+
 /// An entry in shared memory.
 template <Index kFilters>
 struct alignas((kFilters + 1) * 4 < 16 ? 8 : 16) PixelEntry {
@@ -29,14 +36,13 @@ struct alignas((kFilters + 1) * 4 < 16 ? 8 : 16) PixelEntry {
   float weights[kFilters];
 };
 
-/// Copies the entries of the block's bundles to shared memory.
+/// Copies the entries of a block to shared memory.
 template <Index kFilters>
-__device__ void copy_entries(const PixelArgs& args, Index begin, Index end, std::byte* to) {
+__device__ void copy_entries(const PixelArgs& args, Index block, std::byte* to) {
   constexpr Index kPiece = alignof(PixelEntry<kFilters>);
-  constexpr Index kBytes = sizeof(PixelEntry<kFilters>);
-  const std::byte* const from = args.weights + args.parts.words + std::size_t{begin} * kBytes;
-  for (Index i = threadIdx.x * kPiece; i < (end - begin) * kBytes; i += blockDim.x * kPiece)
-    async_copy<kPiece>(to + i, from + i);
+  const Index bytes = args.parts.entries * sizeof(PixelEntry<kFilters>);
+  const std::byte* const from = args.weights + args.parts.words + std::size_t{block} * bytes;
+  for (Index i = threadIdx.x * kPiece; i < bytes; i += blockDim.x * kPiece) async_copy<kPiece>(to + i, from + i);
 }
 
 /// The filters of a warp's bundle, and their biases.
