@@ -19,7 +19,7 @@ namespace {
 
 /// A path whose predicted time is not below this share of that of choices made step by step is not followed: the
 /// predictions are too rough to prefer one to the other.
-constexpr double kWorthwhile = 0.95;
+constexpr double kWorthwhile = 0.99;
 
 /// The largest number of fp16. Kernels make NaN of greater ones, which all of fp16 keep.
 constexpr float kLargestOfHalves = 65504;
