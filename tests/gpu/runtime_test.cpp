@@ -3,8 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdio>
+#include <cstdlib>
 #include <random>
 
+#include "engines/cuda/conv_direct/functions.hpp"
 #include "engines/cuda/layers/images.hpp"
 #include "engines/cuda/layers/source.hpp"
 #include "engines/cuda/runtime/device.hpp"
@@ -187,6 +190,22 @@ TEST(ErrorsTest, ADeviceThatIsNotThereIsNamed) {
   std::string why_not;
   EXPECT_FALSE(cuda_available(&why_not, 999));
   EXPECT_NE(why_not.find("999"), std::string::npos);
+}
+
+/// Ends the process after a kernel that reads where no memory is.
+void report_failed_device() {
+  use_device({});
+  apply_functions(nullptr, 1, {}, nullptr, nullptr);
+  cudaDeviceSynchronize();
+  std::string why_not;
+  cuda_available(&why_not);
+  std::fputs(why_not.c_str(), stderr);
+  std::_Exit(1);
+}
+
+TEST(ErrorsDeathTest, AnErrorOfTheDeviceIsNoLackOfCode) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");  // a process of its own: the device is lost to the one that failed
+  EXPECT_EXIT(report_failed_device(), ::testing::ExitedWithCode(1), "CUDA: an illegal memory access");
 }
 
 TEST(ErrorsTest, TheBudgetIsNoMoreThanTheLimit) {

@@ -78,10 +78,13 @@ bool cuda_available(std::string* why_not, int ordinal) {
   if (ordinal < 0 || ordinal >= count)
     return refuse(fmt::format("CUDA device {} is outside 0..{}", ordinal, count - 1));
   const cudaDeviceProp& properties = device_properties(ordinal);
-  const ScopedDevice scope(ordinal);
-  if (!has_code_for_device())
-    return refuse(fmt::format("built for {}, but the device is {}", built_for(), arch_text(properties)));
-  return true;
+  try {
+    const ScopedDevice scope(ordinal);
+    if (has_code_for_device()) return true;
+  } catch (const DeviceError& error) {
+    return refuse(error.what());
+  }
+  return refuse(fmt::format("built for {}, but the device is {}", built_for(), arch_text(properties)));
 }
 
 const cudaDeviceProp& device_properties(int ordinal) {
