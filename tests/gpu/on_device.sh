@@ -21,6 +21,7 @@ sanitize_filter+=':*Battery*/spmm_merge_*:*Battery*/spmm_shared_*:SharedReadsTes
 sanitize_filter+=':*CascadeShapes*full_tables:*CascadeShapes*two_columns:CascadeTest.*:*ResidentShapes*/60:*ResidentShapes*/250:ResidentFp16Test.AgreesWith*'
 sanitize_filter+=':StreamingTest.WorkItems*:StreamingTest.LayersThat*:StreamingTest.ALayer*'
 sanitize_filter+=':IdenticalTest.FewImages/cascade*:IdenticalTest.FewImages/resident*:IdenticalTest.FewImages/spmm*'
+sanitize_filter+=':*ConvRivals*/direct*:*ConvRivals*/uniform*:*ConvRivals*/*ecr:ConvPixels.*:ConvGenerated.*:UnfoldColumns.*'
 sanitize_filter=${SANITIZE_FILTER:-$sanitize_filter}
 
 run_tests() {
