@@ -145,6 +145,11 @@ int bench_conv(const Arguments& arguments) {
     throw UsageError(fmt::format("--table is missing: expected one of {}", fmt::join(bench::conv_tables(), ", ")));
   const bench::RunLimits limits = run_limits(values);
   const std::vector<bench::ConvCase> cases = cases_of(values);
+  const Device device = cases.front().device;
+  const std::string why_not = why_unusable(device);
+  if (bench::conv_variants(device).empty()) throw DeviceError(why_not);  // a build without kernels for it
+  const bench::ConvSides sides = sides_of(values, device);
+  if (!why_not.empty()) throw DeviceError(why_not);
   const PageFiles files(values, {}, {});
   const auto print = [&](const std::string& text) {
     std::fputs(text.c_str(), files.printed());
@@ -153,10 +158,7 @@ int bench_conv(const Arguments& arguments) {
   std::string lines;
   bench::BeyondBounds beyond;
   std::string not_grouped;  // the last that was said
-  const Device device = cases.front().device;
-  if (const std::string why_not = why_unusable(device); !why_not.empty()) throw DeviceError(why_not);
-  for (const std::string& why_not : bench::absent_rivals(device)) std::fprintf(stderr, "spdnn: %s\n", why_not.c_str());
-  const bench::ConvSides sides = sides_of(values, device);
+  for (const std::string& absent : bench::absent_rivals(device)) std::fprintf(stderr, "spdnn: %s\n", absent.c_str());
   print(bench::conv_titles(device));
   for (const bench::ConvCase& one : cases)
     for (const bench::ConvTiming& timing : bench::time_conv(one, sides, limits)) {

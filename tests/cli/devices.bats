@@ -45,6 +45,33 @@ setup() {
   [[ "$output" == *cpu_* ]]
 }
 
+@test "a driver that is too old, or has no device, is named" {
+  if ! has_cuda; then skip "this program has no CUDA"; fi
+  cc -shared -fPIC -o libcuda.so.1 "$BATS_TEST_DIRNAME/../support/fake_cuda.c"
+  for command in "infer --network net --inputs images.tsv --bias -0.5" "bench conv --table vgg16"; do
+    # shellcheck disable=SC2086  # an option and its value
+    LD_LIBRARY_PATH=$PWD FAKE_CUDA=12040 run "$SPDNN" $command --device cuda
+    [ "$status" -eq 4 ]
+    [[ "$output" == "spdnn: "*"the NVIDIA driver speaks CUDA 12.4, this program needs "*" or later" ]]
+  done
+  LD_LIBRARY_PATH=$PWD FAKE_CUDA=99000 run "$SPDNN" bench conv --table vgg16 --device cuda
+  [ "$status" -eq 4 ]
+  [ "$output" = "spdnn: no CUDA device is visible" ]
+  LD_LIBRARY_PATH=$PWD FAKE_CUDA=12040 small_run --device auto
+  [ "$status" -eq 0 ]
+  [[ "$output" == *cpu_* ]]
+}
+
+@test "names of kernels are checked before the device" {
+  if ! has_cuda; then skip "this program has no CUDA"; fi
+  for wrong in "--kernels dense" "--with uniform"; do
+    # shellcheck disable=SC2086  # an option and its value
+    run "$SPDNN" bench conv --table vgg16 --device cuda $wrong
+    [ "$status" -eq 2 ]
+    [[ "$output" == "spdnn: ${wrong% *}: '${wrong#* }' is not one of conv_"* || "$output" == *"is not one of direct, "* ]]
+  done
+}
+
 @test "a planning device is asked for by name, and must be there" {
   "$SPDNN" convert net net.spdnn --bias -0.5
   for command in "infer --inputs images.tsv --network net.spdnn" "inspect --network net.spdnn" "convert net.spdnn out.spdnn --plan all"; do

@@ -207,6 +207,16 @@ TEST(EmulatedConvDirect, StaysWithinTheBoundInEachTiling) {
   EXPECT_GT(spread, 0);
 }
 
+/// Blocks of 32 images whose items do not fit into 31 bits have no tiling: their taps are read from device memory.
+TEST(DirectTilings, AreNoneForMoreItemsThanCanBeCounted) {
+  const auto tilings_of = [](Extent blocks) {
+    const ImageExtents images{32 * blocks, 1, 1, 1};
+    return direct_tilings(direct_shape({images, images, 1, {.kernel = {1, 1}}}), 1, {132, 232448});
+  };
+  EXPECT_FALSE(tilings_of(0x7fffffff).empty());
+  EXPECT_TRUE(tilings_of(0x80000000).empty());
+}
+
 TEST(EmulatedConvDirect, AppliesFunctionsOneAfterAnother) {
   using Kind = Function::Kind;
   struct Applied {

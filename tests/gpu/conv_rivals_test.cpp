@@ -2,6 +2,11 @@
 // conv_pecr and conv_pixels, on the battery of convolutions, in all their precisions.
 
 #include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
 
 #include "bench/conv_bench.hpp"
 #include "bench/conv_check.hpp"
@@ -14,6 +19,7 @@
 #include "prune/select.hpp"
 #include "prune/two_of_four.hpp"
 #include "support/models.hpp"
+#include "temporary_directory.hpp"
 
 namespace spdnn {
 namespace {
@@ -145,6 +151,27 @@ TEST(ConvDirect, StaysWithinTheBoundInManyRounds) {
     }
     EXPECT_LE(found_by(uniform, one.model, {}, 70, 0, *target).ratio, 1) << channels;
   }
+}
+
+/// What this process says of libraries that are missing, then ends.
+void report_absent_rivals() {
+  for (const std::string& why_not : bench::absent_rivals(Device::cuda)) std::fprintf(stderr, "%s\n", why_not.c_str());
+  std::_Exit(1);
+}
+
+TEST(AbsentRivalsDeathTest, AreNamedWithWhatTheyNeed) {
+  const TemporaryDirectory directory;  // of files that are no libraries, which are found before those of the machine
+  for (const char* const name : {"libcudnn.so.9", "libcudnn.so.8", "libcusparseLt.so.0"})
+    std::ofstream(directory / name) << "no library";
+  const char* const before = std::getenv("LD_LIBRARY_PATH");
+  const std::string earlier = before == nullptr ? "" : before;
+  ::setenv("LD_LIBRARY_PATH", (directory.path().string() + ":" + earlier).c_str(), 1);
+  GTEST_FLAG_SET(death_test_style, "threadsafe");  // a process of its own, which looks for libraries anew
+  EXPECT_EXIT(report_absent_rivals(), ::testing::ExitedWithCode(1),
+              "libcusparseLt.so.0: cannot be used: .*\n"
+              "libcudnn.so.8: cannot be used: .*; dense convolutions on a GPU need NVIDIA's cuDNN 8 or 9; "
+              "LD_LIBRARY_PATH may name its folder\n$");
+  ::setenv("LD_LIBRARY_PATH", earlier.c_str(), 1);
 }
 
 /// A layer of which each filter keeps the share of its weights, or with `fits` two of four neighbours, stored as 2:4.

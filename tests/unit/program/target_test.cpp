@@ -49,7 +49,7 @@ class PretendedDevice final : public program::Target {
     return work;
   }
   void wait() override {}
-  std::size_t memory_budget() override { return std::size_t{1} << 30U; }
+  std::size_t memory_budget() override { return budget; }
   std::function<std::unique_ptr<program::Bound>()> watch(const std::vector<program::Watch>& tensors) override {
     return [tensors] {
       return program::bound([tensors](const Operands& at) {
@@ -64,6 +64,7 @@ class PretendedDevice final : public program::Target {
 
   std::atomic<int> uploads = 0;
   int records = 0;
+  std::size_t budget = std::size_t{1} << 30U;
   std::string name_ = "a pretended device";
 };
 
@@ -140,6 +141,19 @@ TEST_F(PretendedDeviceTest, OutputsAreWithinTheBoundInEveryRun) {
     ASSERT_EQ(found.size(), expected.size());
     for (std::size_t i = 0; i < found.size(); ++i) EXPECT_LE(largest_ratio(expected[i], found[i].values), 1);
   }
+}
+
+TEST_F(PretendedDeviceTest, ABatchBeyondItsMemoryIsTooLarge) {
+  const ModelEngineOptions options{.batch = 5, .threads = 1};
+  const program::Program program = program::program_for(network_.model, options, offered_, device_.get());
+  const auto support = [&] { return program::support_of(program, network_.model, options, device_.get()); };
+  device_->budget = 1000;
+  const std::size_t needed = support().working_bytes;
+  EXPECT_TRUE(support().too_large);
+  EXPECT_EQ(support().why_not, "needs " + std::to_string(needed) +
+                                   " bytes of the device's memory for weights and activations; 1000 are available");
+  device_->budget = needed;
+  EXPECT_TRUE(support().takes()) << support().why_not;
 }
 
 TEST_F(PretendedDeviceTest, KernelsAreRecordedInTheSecondRunForEachPlaceOfTheImages) {

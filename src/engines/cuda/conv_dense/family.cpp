@@ -187,9 +187,9 @@ class DenseKernel final : public program::Kernel {
     static std::mutex mutex;
     static std::map<std::remove_const_t<decltype(key)>, std::optional<Fastest>> known;
     const std::lock_guard lock(mutex);
-    const auto [place, is_new] = known.try_emplace(key);
-    if (is_new) place->second = measured(convolution, x_bytes, w_bytes, y_bytes);
-    return place->second;
+    const auto found = known.find(key);
+    if (found != known.end()) return found->second;
+    return known.emplace(key, measured(convolution, x_bytes, w_bytes, y_bytes)).first->second;
   }
 
   Precision precision_;

@@ -217,7 +217,7 @@ std::size_t number_of(cusparseSpMMAlg_t algorithm) {
          1;
 }
 
-std::vector<Offer> offers_for(const Request& request, const Convolution& convolution) {
+std::vector<Offer> offers_for(const Request& request, const Convolution& convolution) try {
   if (!convolution.bias.empty()) return {{.why_not = "cuSPARSE adds no bias"}};
   const LoweredShape shape = lowered_shape(request, convolution);
   if (shape.unfolding.columns() > kMostColumns)
@@ -251,6 +251,8 @@ std::vector<Offer> offers_for(const Request& request, const Convolution& convolu
     });
   };
   return {std::move(offer)};
+} catch (const DeviceError& error) {
+  return program::only({.why_not = error.what()});
 }
 
 }  // namespace
@@ -259,6 +261,11 @@ std::vector<Offer> offers_for(const Request& request, const Convolution& convolu
 
 program::FamilyKernels kernels_conv_lowered(Precision precision) {
   static const program::OperationKernel kernel("conv_lowered", cuda::offers_for);
+  try {
+    cusparseGetErrorName(CUSPARSE_STATUS_SUCCESS);  // opens the library
+  } catch (const DeviceError& error) {
+    return {.why_not = error.what()};
+  }
   if (precision != Precision::fp32)
     return {.why_not = fmt::format("conv_lowered does not compute in {}", to_string(precision))};
   return {.kernels = {&kernel}};

@@ -14,7 +14,7 @@ namespace {
 
 SharedLibrary vendor_library(const char* name, int major) {
   return {{fmt::format("lib{}.so.{}", name, major)},
-          "it comes with the CUDA toolkit, and the variants named cusparse_* and cublas_* need theirs"};
+          "it comes with the CUDA toolkit; conv_lowered and the variants named cusparse_* and cublas_* need theirs"};
 }
 
 const SharedLibrary& cusparse() {
