@@ -11,7 +11,7 @@
 #include "core/system/stopwatch.hpp"
 #include "program/bound_program.hpp"
 #include "program/measured.hpp"
-#include "program/otherwise.hpp"
+#include "program/skipping_first.hpp"
 #include "spdnn/types.hpp"
 
 namespace spdnn::program {

@@ -91,8 +91,8 @@ struct PlaneForm {
       : together(width <= columns_in(8, size, stride) ? 2 : 1),
         columns(together == 2 ? width : columns_in(16, size, stride)),
         down(together == 2 || (height + 3) / 4 * 4 <= (height + 6) / 7 * 7 ? 4 : 7) {}
-  /// The results for which as many pixels as a row has in a register, or with a stride of 2 in two, are enough. Of half
-  /// a register of results.
+  /// The most results of a row whose pixels fit into one register, with a stride of 2 into two; for half a register of
+  /// results always one.
   static constexpr std::int64_t columns_in(std::int64_t results, std::int64_t size, std::int64_t stride) {
     const std::int64_t pixels = results == 8 || stride == 1 ? 16 : 32;
     const std::int64_t enough = (pixels - size) / stride + 1;

@@ -137,7 +137,7 @@ class Windows {
     }
   }
 
-  /// Of tap s of a row.
+  /// The pixels that tap `s` of a row reads.
   Lanes pixels_of(std::int64_t s, Lanes first, Lanes second) const {
     if (kStride == 2 && s == 0) return dealt_quarters<0x88>(first, second);
     if (kStride == 2 && s == 1) return dealt_quarters<0xdd>(first, second);

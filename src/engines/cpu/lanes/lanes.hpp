@@ -23,10 +23,6 @@ inline Lanes dealt_even(Lanes a, Lanes b) {
   const __m512i even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
   return _mm512_permutex2var_ps(a, even, b);
 }
-inline Lanes dealt_odd(Lanes a, Lanes b) {
-  const __m512i odd = _mm512_setr_epi32(1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31);
-  return _mm512_permutex2var_ps(a, odd, b);
-}
 inline Lanes in_order(Lanes x) { return x; }
 inline Lanes multiply_add(Lanes a, Lanes b, Lanes c) { return _mm512_fmadd_ps(a, b, c); }
 inline Lanes add(Lanes a, Lanes b) { return _mm512_add_ps(a, b); }

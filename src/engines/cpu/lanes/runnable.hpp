@@ -81,7 +81,7 @@ std::vector<const Kernels*> runnable(const Kernels* avx512, const Kernels* avx2,
 /// Those of them among which predicted times decide: the first, and the next where AVX-512 is computed in halves.
 template <class Kernels>
 std::vector<const Kernels*> offered(const std::vector<const Kernels*>& runnable) {
-  return {runnable.begin(), runnable.begin() + (halves_avx512() && runnable.size() > 1 ? 2 : 1)};
+  return {runnable.begin(), runnable.begin() + (halves_avx512() && runnable.front()->lanes == 16 ? 2 : 1)};
 }
 
 }  // namespace spdnn::lanes

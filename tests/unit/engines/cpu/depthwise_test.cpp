@@ -104,6 +104,11 @@ std::vector<ModelCase> depthwise_cases() {
     low.pad_begin = low.pad_end = {9, 9};
     cases.push_back(case_of("low, windows of padding alone", rng, {1, 20, height, 40}, 1, low));
   }
+  for (const Index stride : {1U, 2U}) {  // more channels than a register has lanes
+    Window window = testing::same_window(3, 3);
+    window.stride = {stride, stride};
+    cases.push_back(case_of(fmt::format("20 channels, stride {}", stride), rng, {1, 20, 9, 17}, 2, window));
+  }
   cases.push_back(case_of("a sequence", rng, {2, 5, 1, 300}, 2, testing::same_window(1, 9)));
   cases.push_back(case_of("a long sequence", rng, {1, 19, 1, 3000}, 1, testing::same_window(1, 9)));
   cases.push_back(case_of("padding alone", rng, {1, 2, 1, 1}, 1, {.stride = {3, 3}, .pad_begin = {4, 4}}));

@@ -1,4 +1,4 @@
-#include "program/otherwise.hpp"
+#include "program/skipping_first.hpp"
 
 #include <algorithm>
 #include <string_view>
