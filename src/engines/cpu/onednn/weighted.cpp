@@ -1,14 +1,12 @@
 // Convolutions and linear nodes: nodes with weights, and the nodes that are fused with them.
 
 #include <algorithm>
-#include <cmath>
-#include <cstdlib>
 #include <optional>
 #include <string>
 #include <variant>
 
+#include "engines/cpu/onednn/operands.hpp"
 #include "engines/cpu/onednn/primitive.hpp"
-#include "model/graph/whole_weights.hpp"
 #include "model/operations/geometry.hpp"
 #include "program/predict.hpp"
 
@@ -170,79 +168,6 @@ std::vector<Offer> offers_of(const Request& request, const Weighted& weighted) {
   offer.seconds =
       program::arithmetic_seconds(outputs * weights.cols, efficiency, request.threads) + weighted.seconds_of_weights;
   return program::only(std::move(offer));
-}
-
-std::function<std::vector<float>()> dense_function(const CsrMatrix& weights) {
-  return [&weights] { return dense_rows(weights, 0, weights.rows); };
-}
-
-/// Dense rows of the numbers, as fp32.
-std::vector<float> dense_numbers(const CsrMatrix& weights, const std::vector<std::int32_t>& numbers) {
-  std::vector<float> dense(std::size_t{weights.rows} * weights.cols);
-  for (Index row = 0; row < weights.rows; ++row)
-    for (Offset k = weights.offsets[row]; k < weights.offsets[row + 1]; ++k)
-      dense[std::size_t{row} * weights.cols + weights.indices[k]] = static_cast<float>(numbers[k]);
-  return dense;
-}
-
-/// oneDNN's types of the operands of a node with weights, and the weights.
-struct Operands {
-  dnnl::memory::data_type source;
-  dnnl::memory::data_type weights;
-  dnnl::memory::data_type result;
-  std::function<std::vector<float>()> dense_weights;
-  std::vector<float> scales{};  ///< of sums in int8, by row
-  double speed = 1;             ///< in multiply-adds, times that of fp32
-};
-
-Operands in_type(program::ElementType of, const CsrMatrix& weights) {
-  const dnnl::memory::data_type type = type_of(of);
-  return {type, type, type, dense_function(weights)};
-}
-
-/// What the processor's products of bytes are: exact, and times as fast as those of fp32. Without VNNI oneDNN adds up
-/// pairs of products of an unsigned and a signed byte in 16 bits, which saturate.
-struct ByteProducts {
-  bool exact;
-  double speed;
-};
-ByteProducts byte_products() {
-  switch (dnnl::get_effective_cpu_isa()) {
-    case dnnl::cpu_isa::avx512_core_amx:
-      return {true, 8};  // measured on 13 layers of ResNet-50, one thread: 7.9
-    case dnnl::cpu_isa::avx512_core_bf16:
-    case dnnl::cpu_isa::avx512_core_vnni:
-      return {true, 3.5};
-    case dnnl::cpu_isa::avx2_vnni:
-      return {true, 3};
-    default:
-      return {false, 2};  // likewise on a Zen 3: 2.2
-  }
-}
-
-/// The operands in int8; the reason why not; or neither, if the input is not quantised.
-std::variant<std::monostate, std::string, Operands> in_bytes(const Request& request, const CsrMatrix& weights,
-                                                             const std::vector<float>& bias) {
-  const std::optional<ByteForm>& input = request.inputs[0].bytes;
-  if (request.type != program::ElementType::fp32 || !input) return {};
-  if (input->is_signed) return "its input is signed";
-  if (input->zero != 0) return "the zero point of its input is not 0";
-  if (std::string why_not = why_not_exact(weights); !why_not.empty()) return why_not;
-  std::optional<WholeWeights> whole = whole_weights(weights);
-  if (!whole || !whole->in_bytes) return "its weights are not int8 numbers times a scale for each row";
-  const ByteProducts products = byte_products();
-  if (!products.exact && !pairs_fit(weights, *whole))
-    return "oneDNN's sums would saturate at 16 bits, as the processor lacks VNNI";
-  if (!scale_sums(whole->scales, input->scale)) return "the product of two scales is no normal number of fp32";
-  for (std::size_t i = 0; i < bias.size(); ++i)
-    if (!std::isfinite(bias[i] / whole->scales[i])) return "a bias divided by its scale exceeds fp32";
-  return Operands{
-      .source = dnnl::memory::data_type::u8,
-      .weights = dnnl::memory::data_type::s8,
-      .result = dnnl::memory::data_type::f32,
-      .dense_weights = [&weights, numbers = std::move(whole->numbers)] { return dense_numbers(weights, numbers); },
-      .scales = std::move(whole->scales),
-      .speed = products.speed};
 }
 
 std::vector<Offer> convolution_of(const Request& request, const Convolution& convolution, Operands operands) {
