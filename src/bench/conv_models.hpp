@@ -11,7 +11,7 @@ namespace spdnn::bench {
 Model model_of(const ConvCase& one);
 /// The layer, and where its results have two rows and columns a ReLU and the maxima of 2 x 2 results.
 Model pooled_model_of(const ConvCase& one);
-/// The layer with images of bytes, multiples of 1/128, and weights of 8 bits. The layer is the last node.
+/// The layer with images in uint8, multiples of 1/128, and weights in int8. The layer is the last node.
 Model whole_model_of(const ConvCase& one);
 
 /// The layer with its weights stored as 2:4, or why they are not.

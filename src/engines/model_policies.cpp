@@ -53,7 +53,7 @@ Offered offered_by(bool skip_zeros, Precision precision) {
   return offered;
 }
 
-/// How many nodes of a model with rounded values are computed in whole numbers; empty for other models.
+/// How many nodes of a model with quantised values are computed in int8; empty for other models.
 std::string whole_text(const program::Program& program, const Model& model) {
   if (quantised_values(model).empty()) return {};
   std::size_t whole = 0;
@@ -66,7 +66,7 @@ std::string whole_text(const program::Program& program, const Model& model) {
     else
       others.push_back(action.node);
   }
-  std::string text = fmt::format("computed in whole numbers: {} with weights", counted(whole, "node", "nodes"));
+  std::string text = fmt::format("computed in int8: {} with weights", counted(whole, "node", "nodes"));
   if (!others.empty())
     text += fmt::format("; dequantised, in fp32: {}, the first of them {}", counted(others.size(), "node", "nodes"),
                         node_text(model, others.front()));

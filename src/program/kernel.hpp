@@ -83,7 +83,7 @@ struct Input {
   ValueId value = 0;
   Shape shape;
   std::vector<Layout> layouts;      ///< in which it exists; the first is the one in which it was made
-  std::optional<ByteForm> bytes{};  ///< those in which it may lie, as it was rounded to 8 bits
+  std::optional<ByteForm> bytes{};  ///< its 8-bit form, in which it may lie, if it is quantised
 };
 
 /// A request to kernels: a step for one number of images.
@@ -100,7 +100,7 @@ struct Request {
   bool every_tiling = false;
   std::vector<std::string> without{};  ///< parts of kernels that a measurement leaves out, to see their worth
   std::vector<Input> inputs;           ///< of the step's first node, then of each addition that is fused
-  std::optional<ByteForm> bytes{};     ///< in which the result may lie, as it is rounded to 8 bits
+  std::optional<ByteForm> bytes{};     ///< likewise of the result
   const Node& node() const { return model.nodes[step.node]; }
   std::size_t own_inputs() const { return node().inputs.size(); }
   Shape output_shape() const { return with_batch(model.values[model.nodes[step.last()].output].shape, images); }
@@ -134,7 +134,7 @@ struct Change {
   Layout from;
   Layout to;
   int threads = 1;
-  std::optional<ByteForm> bytes{};  ///< of whole numbers, on either side
+  std::optional<ByteForm> bytes{};  ///< of the side that is in 8 bits
 };
 
 /// One way of computing operations of some kind. Kernels have no state.

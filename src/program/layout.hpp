@@ -21,7 +21,7 @@ enum class Order : std::uint8_t {
   images64,  ///< likewise of 64
 };
 
-/// u8, s8: whole numbers of a value that was rounded to 8 bits, which its ByteForm explains.
+/// u8, s8: integers of a quantised value, which its ByteForm explains.
 enum class ElementType : std::uint8_t { fp32, bf16, fp16, u8, s8 };
 inline bool is_bytes(ElementType type) { return type == ElementType::u8 || type == ElementType::s8; }
 enum class Place : std::uint8_t { host, device };

@@ -24,7 +24,7 @@ inline std::vector<Layout> layouts_of_images(const CompileOptions& options) {
   return options.target == nullptr ? std::vector<Layout>{kRows} : std::vector<Layout>{kRows, kDeviceRows};
 }
 
-/// By value: the bytes in which it may lie, if it was rounded to 8 bits; a view has those of what it shows.
+/// By value: the 8-bit form in which it may lie, if it is quantised; a view has that of what it shows.
 using ByteForms = std::vector<std::optional<ByteForm>>;
 ByteForms byte_forms_of(const Model& model);
 

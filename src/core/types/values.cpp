@@ -28,7 +28,7 @@ T number_at(const Array<std::byte>& bytes, std::size_t k) {
   return number;
 }
 
-/// A whole number of i8 or u8.
+/// An integer of i8 or u8.
 std::int32_t whole_at(DataType type, const Array<std::byte>& bytes, std::size_t k) {
   return type == DataType::i8 ? std::int32_t{number_at<std::int8_t>(bytes, k)}
                               : std::int32_t{number_at<std::uint8_t>(bytes, k)};

@@ -30,7 +30,7 @@ bool combines(const Node& node, Elementwise::Kind kind) {
   return both != nullptr && both->kind == kind;
 }
 
-/// The nodes that make whole numbers of a quotient: round, then perhaps the addition of a zero point, then clip.
+/// The nodes that make integers of a quotient: round, then perhaps the addition of a zero point, then clip.
 struct Whole {
   std::size_t round;
   std::optional<std::size_t> add;

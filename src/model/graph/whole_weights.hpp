@@ -9,18 +9,19 @@
 
 namespace spdnn {
 
-/// A matrix each of whose rows is a scale times whole numbers of at most 8 bits and a sign, rounded to fp32.
+/// A matrix each of whose rows is a scale times integers of at most 8 bits and a sign, rounded to fp32.
 struct WholeWeights {
   std::vector<std::int32_t> numbers;  ///< of the entries
   std::vector<float> scales;          ///< of the rows
   bool in_bytes = true;               ///< all numbers are from -128 to 127
 };
 
-/// The whole numbers, found in the values themselves, so that it does not matter how the model had them: the scale is
+/// The integers, found in the values themselves, so that it does not matter how the model had them: the scale is
 /// the largest value of a row divided by 127, or by another number up to 255. Empty if a row has other values.
 std::optional<WholeWeights> whole_weights(const CsrMatrix& weights);
 
-/// Why sums of products of such weights with bytes less a zero point may exceed 32 bits; empty if they cannot.
+/// Why sums of products of such weights with 8-bit activations less a zero point may exceed 32 bits; empty if they
+/// cannot.
 std::string why_not_exact(const CsrMatrix& weights);
 
 /// Whether no two products of a row's weights with 0 to 255 exceed 16 bits with a sign, whichever are added.

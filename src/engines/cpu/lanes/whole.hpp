@@ -1,6 +1,6 @@
 #pragma once
 
-// A register of 32-bit whole numbers in the instruction set of the including file, for which lanes.hpp holds too. Its
+// A register of 32-bit integers in the instruction set of the including file, for which lanes.hpp holds too. Its
 // products are exact: a lane adds up products of kTogether small numbers, which it has side by side, in 32 bits, none
 // of them saturated on its way (as vpmaddubsw would be).
 

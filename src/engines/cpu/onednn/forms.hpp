@@ -15,7 +15,7 @@ using Dims = dnnl::memory::dims;
 using Desc = dnnl::memory::desc;
 
 dnnl::memory::data_type type_of(program::ElementType type);
-/// Of fp32, bf16 or bytes.
+/// Of fp32, bf16 or int8.
 program::ElementType element_type_of(const Desc& desc);
 
 /// Axes as oneDNN sees them: a sequence N, C, W has H = 1, a scalar one element.

@@ -23,8 +23,8 @@ std::vector<float> dense_numbers(const CsrMatrix& weights, const std::vector<std
   return dense;
 }
 
-/// What the processor's products of bytes are: exact, and times as fast as those of fp32. Without VNNI oneDNN adds up
-/// pairs of products of an unsigned and a signed byte in 16 bits, which saturate.
+/// What the processor's products in int8 are: exact, and times as fast as those of fp32. Without VNNI oneDNN adds up
+/// pairs of products of an unsigned and a signed 8-bit number in 16 bits, which saturate.
 struct ByteProducts {
   bool exact;
   double speed;

@@ -7,9 +7,9 @@
 
 namespace spdnn::plain {
 
-/// x / scale to the nearest whole number, to even among equals, and the zero point, within the limits of the type:
-/// clip(round(x / scale) + zero). The quotient is limited first, which is the same, as limits and zero point are whole;
-/// then 1.5 x 2^23 is added, beside which fp32 has no fractions.
+/// x / scale to the nearest integer, to even among equals, and the zero point, within the limits of the type:
+/// clip(round(x / scale) + zero). The quotient is limited first, which is the same, as limits and zero point are
+/// integers; then 1.5 x 2^23 is added, beside which fp32 has no fractions.
 inline std::int32_t byte_of(const ByteForm& form, float x) {
   const auto low = static_cast<float>(form.low() - form.zero);
   const auto high = static_cast<float>(form.high() - form.zero);

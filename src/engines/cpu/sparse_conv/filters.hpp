@@ -30,7 +30,7 @@ struct WeightRows {
   std::span<const Index> indices;
   std::function<Weight(Offset)> weight;
   std::span<const float> bias{};    ///< one for each filter, or empty: 0
-  std::span<const float> scales{};  ///< likewise, of sums of whole numbers
+  std::span<const float> scales{};  ///< likewise, of sums in int8
 };
 
 /// The weights of a convolution in the order in which a tiling reads them: one piece of memory

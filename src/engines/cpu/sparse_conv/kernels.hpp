@@ -24,10 +24,10 @@ namespace spdnn::sparse_conv {
 // So a row of a filter's matrix is a list of weights with offsets, whatever the kernel, stride, padding and dilation.
 // Sums between the pixel rows have no meaning, and are not stored.
 
-// The kernel sparse_int8 has these loops in whole numbers: then the 4 bytes of a number in a tile, and of a weight,
-// hold several adjacent channels, which "channel" means below, and a sum is a whole number of 32 bits.
+// The kernel sparse_int8 has these loops in int8: then the 4 bytes of a number in a tile, and of a weight, hold several
+// adjacent channels, which "channel" means below, and a sum is an integer of 32 bits.
 
-/// Of fp32, or the whole numbers of channels that lie together, that of the first channel in the lowest bits.
+/// Of fp32, or the integers of channels that lie together, that of the first channel in the lowest bits.
 union Weight {
   float number;
   std::int32_t wholes;
@@ -44,7 +44,7 @@ struct Row {
   std::int32_t filter;  ///< counted from the first of the part
   std::int32_t entries;
   float bias;
-  float scale;  ///< of sums of whole numbers; a result is sum x scale + bias
+  float scale;  ///< of sums in int8; a result is sum x scale + bias
 };
 
 /// What is done with sums: a function of each, an addition, and a function of what that gives.
@@ -62,8 +62,8 @@ struct AddUp {
   const float* tile;
   const float* sums;     ///< of filter 0, so far
   std::int32_t vectors;  ///< registers of a filter's sums
-  bool first;            ///< block of channels: sums begin with the bias, of whole numbers with 0
-  bool last;             ///< block of channels: sums of whole numbers become results
+  bool first;            ///< block of channels: sums begin with the bias, in int8 with 0
+  bool last;             ///< block of channels: sums in int8 become results
   // Where sums are stored after their ending: over them, or as results.
   float* to;
   std::int64_t to_stride;  ///< from filter to filter

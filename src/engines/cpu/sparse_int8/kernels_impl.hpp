@@ -11,7 +11,7 @@ namespace {
 
 using namespace lanes;
 
-/// Sums of products of whole numbers, for the loops of sparse_conv.
+/// Sums of products of integers, for the loops of sparse_conv.
 struct Whole {
   using Sums = Wholes;
   static Sums first(const sparse_conv::Row& /*row*/) { return zero(); }

@@ -7,10 +7,10 @@
 #include "model/graph/quantised.hpp"
 #include "model/graph/whole_weights.hpp"
 
-// What a step has in whole numbers, if its input was rounded to such (ByteForm) and its weights are multiples of a
-// scale (WholeWeights): y = s_x s_w(filter) sum p q + bias, where input and weights are s_x q and s_w p, each rounded
-// to fp32. The sum is exact, so the result deviates from the oracle's, which has the rounded factors, by at most four
-// roundings of each term: its own two, and those of s_x s_w and of the result.
+// A step in int8, whose input is quantised (ByteForm) and whose weights are multiples of a scale (WholeWeights):
+// y = s_x s_w(filter) sum p q + bias, where input and weights are s_x q and s_w p, each rounded to fp32. The sum is
+// exact, so the result deviates from the oracle's, which has the rounded factors, by at most four roundings of each
+// term: its own two, and those of s_x s_w and of the result.
 
 namespace spdnn::sparse_int8 {
 

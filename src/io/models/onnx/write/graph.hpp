@@ -22,7 +22,7 @@ inline std::size_t sparse_bytes(const CsrMatrix& matrix) {
   return matrix.entries() * (sizeof(float) + sizeof(std::int64_t));
 }
 
-/// Whether the weights are written as whole numbers of a byte each.
+/// Whether the weights are written as int8 or uint8.
 inline bool are_whole(const Weights& weights) {
   return weights.typed() != nullptr && is_whole(weights.typed()->values.type);
 }
