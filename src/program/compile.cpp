@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "model/graph/node_text.hpp"
+#include "model/graph/whole_weights.hpp"
 #include "program/overflow_guard.hpp"
 #include "program/path.hpp"
 #include "program/request.hpp"
@@ -309,11 +310,14 @@ class Compiler {
 }  // namespace
 
 Program compile(const Model& model, const Magnitudes& magnitudes, Extent images, const CompileOptions& options) {
-  Program program = Compiler(model, magnitudes, images, options).compile();
+  KnownWholeWeights whole_weights;
+  CompileOptions with = options;
+  with.known = &whole_weights;
+  Program program = Compiler(model, magnitudes, images, with).compile();
   if (options.chooser) return program;
-  const Path path = cheapest_path(model, images, options);
+  const Path path = cheapest_path(model, images, with);
   if (path.seconds > kWorthwhile * program.seconds()) return program;
-  CompileOptions along = options;
+  CompileOptions along = with;
   along.chooser = [&](const Request& request) {
     const auto known = path.offers.find(request.step.node);
     return choose(options.kernels, request, known == path.offers.end() ? nullptr : &known->second);

@@ -18,10 +18,11 @@ struct CompileOptions {
   Extent kernels_for = 1;                ///< see Request
   bool epilogues = true;                 ///< nodes may be computed with the one before them
   int threads = 1;
-  double compile_seconds = 0;  ///< see Request
-  bool every_tiling = false;   ///< likewise
-  Kernels kernels{};           ///< that may be offered
-  Target* target = nullptr;    ///< of those that run on a device
+  double compile_seconds = 0;          ///< see Request
+  bool every_tiling = false;           ///< likewise
+  Kernels kernels{};                   ///< that may be offered
+  Target* target = nullptr;            ///< of those that run on a device
+  KnownWholeWeights* known = nullptr;  ///< see Request; compile() has its own
   /// Replace choose() and choose_change(), if given; they are asked in the order of the program's actions.
   std::function<Choice(const Request&)> chooser{};
   std::function<Choice(const Change&)> change_chooser{};

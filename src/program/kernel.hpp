@@ -14,6 +14,10 @@
 #include "program/steps.hpp"
 #include "spdnn/model.hpp"
 
+namespace spdnn {
+class KnownWholeWeights;
+}
+
 namespace spdnn::program {
 
 /// Addresses of a step's operands. All except the model's input are fixed while a program is bound.
@@ -101,6 +105,7 @@ struct Request {
   std::vector<std::string> without{};  ///< parts of kernels that a measurement leaves out, to see their worth
   std::vector<Input> inputs;           ///< of the step's first node, then of each addition that is fused
   std::optional<ByteForm> bytes{};     ///< likewise of the result
+  KnownWholeWeights* known = nullptr;  ///< of the model, if there are more requests
   const Node& node() const { return model.nodes[step.node]; }
   std::size_t own_inputs() const { return node().inputs.size(); }
   Shape output_shape() const { return with_batch(model.values[model.nodes[step.last()].output].shape, images); }

@@ -20,7 +20,8 @@ Request request_for(const Model& model, const Step& step, Extent images, const C
                   .threads = options.threads,
                   .compile_seconds = options.compile_seconds,
                   .every_tiling = options.every_tiling,
-                  .inputs = {}};
+                  .inputs = {},
+                  .known = options.known};
   const auto add = [&](ValueId value) {
     request.inputs.push_back(
         {value, with_batch(model.values[value].shape, images), layouts_of(there, value), forms[value]});

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <limits>
 #include <span>
+#include <utility>
 
 namespace spdnn {
 
@@ -61,6 +62,17 @@ std::optional<WholeWeights> whole_weights(const CsrMatrix& weights) {
                                                    [](std::int32_t number) { return number >= -128 && number <= 127; });
   }
   return found;
+}
+
+std::shared_ptr<const WholeWeights> KnownWholeWeights::of(const CsrMatrix& weights) {
+  const auto [place, is_new] = known_.try_emplace(&weights);
+  if (is_new)
+    if (auto found = whole_weights(weights)) place->second = std::make_shared<const WholeWeights>(std::move(*found));
+  return place->second;
+}
+
+std::shared_ptr<const WholeWeights> whole_weights(KnownWholeWeights* known, const CsrMatrix& weights) {
+  return known != nullptr ? known->of(weights) : KnownWholeWeights().of(weights);
 }
 
 std::string why_not_exact(const CsrMatrix& weights) {

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -19,6 +21,18 @@ struct WholeWeights {
 /// The integers, found in the values themselves, so that it does not matter how the model had them: the scale is
 /// the largest value of a row divided by 127, or by another number up to 255. Empty if a row has other values.
 std::optional<WholeWeights> whole_weights(const CsrMatrix& weights);
+
+/// Those of matrices that outlive it, each found when it is first asked for.
+class KnownWholeWeights {
+ public:
+  /// nullptr if a row has other values.
+  std::shared_ptr<const WholeWeights> of(const CsrMatrix& weights);
+
+ private:
+  std::map<const CsrMatrix*, std::shared_ptr<const WholeWeights>> known_;
+};
+/// Those of `known`, unless that is null; nullptr if a row has other values.
+std::shared_ptr<const WholeWeights> whole_weights(KnownWholeWeights* known, const CsrMatrix& weights);
 
 /// Why sums of products of such weights with 8-bit activations less a zero point may exceed 32 bits; empty if they
 /// cannot.

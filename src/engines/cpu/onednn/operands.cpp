@@ -57,21 +57,21 @@ std::variant<std::monostate, std::string, Operands> in_bytes(const program::Requ
   if (input->is_signed) return "its input is signed";
   if (input->zero != 0) return "the zero point of its input is not 0";
   if (std::string why_not = why_not_exact(weights); !why_not.empty()) return why_not;
-  std::optional<WholeWeights> whole = whole_weights(weights);
-  if (!whole || !whole->in_bytes) return "its weights are not int8 numbers times a scale for each row";
+  const auto whole = whole_weights(request.known, weights);
+  if (whole == nullptr || !whole->in_bytes) return "its weights are not int8 numbers times a scale for each row";
   const ByteProducts products = byte_products();
   if (!products.exact && !pairs_fit(weights, *whole))
     return "oneDNN's sums would saturate at 16 bits, as the processor lacks VNNI";
-  if (!scale_sums(whole->scales, input->scale)) return "the product of two scales is no normal number of fp32";
+  std::vector<float> scales = whole->scales;
+  if (!scale_sums(scales, input->scale)) return "the product of two scales is no normal number of fp32";
   for (std::size_t i = 0; i < bias.size(); ++i)
-    if (!std::isfinite(bias[i] / whole->scales[i])) return "a bias divided by its scale exceeds fp32";
-  return Operands{
-      .source = dnnl::memory::data_type::u8,
-      .weights = dnnl::memory::data_type::s8,
-      .result = dnnl::memory::data_type::f32,
-      .dense_weights = [&weights, numbers = std::move(whole->numbers)] { return dense_numbers(weights, numbers); },
-      .scales = std::move(whole->scales),
-      .speed = products.speed};
+    if (!std::isfinite(bias[i] / scales[i])) return "a bias divided by its scale exceeds fp32";
+  return Operands{.source = dnnl::memory::data_type::u8,
+                  .weights = dnnl::memory::data_type::s8,
+                  .result = dnnl::memory::data_type::f32,
+                  .dense_weights = [&weights, whole] { return dense_numbers(weights, whole->numbers); },
+                  .scales = std::move(scales),
+                  .speed = products.speed};
 }
 
 }  // namespace spdnn::onednn

@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <variant>
 
 #include "core/text/amounts.hpp"
@@ -34,7 +36,8 @@ using sparse_conv::Tiling;
 struct Prepared {
   ByteForm input;
   const Kernels* kernels = nullptr;
-  WholeFilters filters;
+  std::function<WholeFilters()> filters;
+  Offset entries = 0;  ///< of the filters
   Tiling tiling;
 };
 
@@ -43,9 +46,10 @@ std::variant<std::shared_ptr<const Prepared>, std::string> prepared(const Reques
                                                                     const ByteForm& input, ConvolutionShape shape) {
   if (!sparse_conv::is_sparse(weights)) return "most weights are not zero";
   if (std::string why_not = why_not_exact(weights); !why_not.empty()) return why_not;
-  std::optional<WholeWeights> whole = whole_weights(weights);
-  if (!whole) return "the weights of a row are not int8 numbers times a scale";
-  if (!scale_sums(whole->scales, input.scale)) return "the product of two scales is no normal number of fp32";
+  const auto whole = whole_weights(request.known, weights);
+  if (whole == nullptr) return "the weights of a row are not int8 numbers times a scale";
+  std::vector<float> scales = whole->scales;
+  if (!scale_sums(scales, input.scale)) return "the product of two scales is no normal number of fp32";
   auto made = std::make_shared<Prepared>();
   made->input = input;
   const bool bytes = are_unsigned_bytes(input) && whole->in_bytes;
@@ -53,10 +57,16 @@ std::variant<std::shared_ptr<const Prepared>, std::string> prepared(const Reques
   made->kernels = *std::find_if(available.begin(), available.end(),
                                 [&](const Kernels* kernels) { return bytes || kernels->together == 2; });
   const std::int32_t together = made->kernels->together;
-  made->filters =
-      whole_filters(weights, *whole, static_cast<Index>(shape.channels()), static_cast<Index>(shape.taps()), together);
+  const auto channels = static_cast<Index>(shape.channels());
+  const auto taps = static_cast<Index>(shape.taps());
+  made->filters = [&weights, whole, scales = std::move(scales), channels, taps, together] {
+    WholeFilters filters = whole_filters(weights, *whole, channels, taps, together);
+    filters.scales = scales;
+    return filters;
+  };
+  made->entries = whole_entries(weights, channels, taps, together);
   shape.in.channels = shape.groups * groups_of(shape.channels(), together);
-  made->tiling = best_tiling(shape, made->filters.offsets.back(), request.threads, made->kernels->loops);
+  made->tiling = best_tiling(shape, made->entries, request.threads, made->kernels->loops);
   return made;
 }
 
@@ -78,9 +88,10 @@ Offer offer_of(const Request& request, const std::shared_ptr<const Prepared>& st
       "{} lanes{}",
       step->kernels->together, tiling.channels, tiling.parts, tiling.pitch, tiling.plane_rows(), tiling.planes(),
       tiling.lanes, tiling.in_place ? ", in place" : "");
-  offer.constants.push_back(
-      {0, form, Filters::bytes(tiling, step->filters.offsets.back()),
-       [step, &bias](std::byte* to) { Filters::pack(step->tiling, step->filters.rows(bias), to); }});
+  offer.constants.push_back({0, form, Filters::bytes(tiling, step->entries), [step, &bias](std::byte* to) {
+                               const WholeFilters filters = step->filters();
+                               Filters::pack(step->tiling, filters.rows(bias), to);
+                             }});
   const std::size_t moved = laid_size(tiling.shape) + more_scratch;
   offer.seconds = predicted_seconds(tiling) + program::pass_seconds(2 * sizeof(float) * moved, request.threads);
   return offer;

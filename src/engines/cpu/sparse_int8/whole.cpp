@@ -37,4 +37,16 @@ WholeFilters whole_filters(const CsrMatrix& weights, const WholeWeights& whole, 
   return filters;
 }
 
+Offset whole_entries(const CsrMatrix& weights, Index channels, Index taps, std::int32_t together) {
+  const auto count = static_cast<Index>(together);
+  std::vector<Index> rows(std::size_t{(channels + count - 1) / count} * taps);  // of the last weight, from 1, by column
+  Offset entries = 0;
+  for (Index row = 0; row < weights.rows; ++row)
+    for (Offset k = weights.offsets[row]; k < weights.offsets[row + 1]; ++k) {
+      const Index column = weights.indices[k] / taps / count * taps + weights.indices[k] % taps;
+      if (std::exchange(rows[column], row + 1) != row + 1) ++entries;
+    }
+  return entries;
+}
+
 }  // namespace spdnn::sparse_int8

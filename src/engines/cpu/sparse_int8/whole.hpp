@@ -26,8 +26,10 @@ struct WholeFilters {
 
   sparse_conv::WeightRows rows(const std::vector<float>& bias) const;
 };
-/// `whole`: with the scales of sums. `channels`: those that a filter reads.
+/// `whole`: with the scales of the filters. `channels`: those that a filter reads.
 WholeFilters whole_filters(const CsrMatrix& weights, const WholeWeights& whole, Index channels, Index taps,
                            std::int32_t together);
+/// How many weights these have.
+Offset whole_entries(const CsrMatrix& weights, Index channels, Index taps, std::int32_t together);
 
 }  // namespace spdnn::sparse_int8

@@ -10,6 +10,8 @@
 #include "engines/cpu/sparse_int8/dispatch.hpp"
 #include "engines/cpu/sparse_int8/lay.hpp"
 #include "engines/cpu/sparse_int8/whole.hpp"
+#include "model/graph/magnitudes.hpp"
+#include "program/choose.hpp"
 #include "program/compile.hpp"
 #include "program/request.hpp"
 #include "prune/quantise.hpp"
@@ -131,6 +133,9 @@ bool takes_whole(const WholeKernels& kernels, const WholeCase& one) {
 std::string first_wrong_sum(const WholeCase& one, const WholeKernels& kernels, int threads, Extent cut, Extent parts) {
   const auto filters = sparse_int8::whole_filters(one.weights, one.whole, static_cast<Index>(one.shape.channels()),
                                                   static_cast<Index>(one.shape.taps()), kernels.together);
+  if (sparse_int8::whole_entries(one.weights, static_cast<Index>(one.shape.channels()),
+                                 static_cast<Index>(one.shape.taps()), kernels.together) != filters.offsets.back())
+    return one.name + ": the entries are miscounted";
   ConvolutionShape shape = one.shape;
   shape.in.channels = shape.groups * sparse_int8::groups_of(shape.channels(), kernels.together);
   Tiling tiling = sparse_conv::best_tiling(shape, filters.offsets.back(), threads, kernels.loops);
@@ -286,6 +291,33 @@ TEST(WholeWeights, AreFoundInTheValuesWhateverTheScale) {
     }
   EXPECT_FALSE(whole_weights(testing::random_weights(rng, 3, 50, 1)));
   EXPECT_FALSE(whole_weights(testing::make_matrix(2, {{{0, 1.F}, {1, 256.F}}}))) << "9 bits";
+}
+
+TEST(WholeWeights, OfAMatrixAreFoundOnce) {
+  const CsrMatrix weights = testing::make_matrix(2, {{{0, 1.F}, {1, 127.F}}});
+  const CsrMatrix others = testing::make_matrix(2, {{{0, 1.F}, {1, 256.F}}});
+  KnownWholeWeights known;
+  const auto found = whole_weights(&known, weights);
+  ASSERT_NE(found, nullptr);
+  EXPECT_EQ(found->numbers, whole_weights(weights)->numbers);
+  EXPECT_EQ(whole_weights(&known, others), nullptr);
+  EXPECT_EQ(whole_weights(&known, weights), found);
+  EXPECT_NE(whole_weights(nullptr, weights), found);
+}
+
+TEST(WholeWeights, AreRememberedForAllRequestsOfAProgram) {
+  testing::Rng rng(95);
+  const Model model = rounded_case(whole_linear_case(rng, 4, 30, 7), 0).model;
+  program::Kernels kernels = testing::kernels_of("plain");
+  for (const program::Kernel* const kernel : testing::kernels_of("sparse_int8")) kernels.push_back(kernel);
+  std::set<const KnownWholeWeights*> known;
+  const auto chooser = [&](const program::Request& request) {
+    known.insert(request.known);
+    return program::choose(kernels, request);
+  };
+  program::compile(model, Magnitudes(model), 4, {.kernels = kernels, .chooser = chooser});
+  EXPECT_EQ(known.size(), 1U);
+  EXPECT_EQ(known.count(nullptr), 0U);
 }
 
 TEST(SparseInt8, RefusesSumsThatMayExceed32Bits) {
