@@ -9,6 +9,7 @@
 #include "engines/cpu/depthwise/dispatch.hpp"
 #include "support/kernel_contract.hpp"
 #include "support/models.hpp"
+#include "support/random_window.hpp"
 #include "support/sum_functions.hpp"
 
 namespace spdnn {
@@ -62,17 +63,13 @@ ModelCase case_of(const std::string& name, testing::Rng& rng, const Shape& shape
 ModelCase random_depthwise(std::uint32_t seed) {
   testing::Rng rng(seed);
   const auto from = [&](Index least, Index most) { return least + static_cast<Index>(rng.below(most - least + 1)); };
-  Window window;
-  const bool square = rng.below(2) == 0;
-  for (const std::size_t axis : {0U, 1U}) {
-    window.kernel[axis] = square ? 3 : from(1, 6);
-    window.stride[axis] = from(1, 3);
-    window.dilation[axis] = square ? 1 : from(1, 3);
-    window.pad_begin[axis] = from(0, 4);
-    window.pad_end[axis] = from(0, 4);
+  Window window = testing::random_window(rng, {.kernel = 6, .stride = 3, .dilation = 3, .padding = 4});
+  if (rng.below(2) == 0) {
+    window.kernel = {3, 3};
+    window.dilation = {1, 1};
   }
-  const auto least = [&](std::size_t axis) { return (window.kernel[axis] - 1) * window.dilation[axis] + 1; };
-  const Shape shape{from(1, 3), from(1, 9), least(0) + from(0, 20), least(1) + from(0, 60)};
+  const Shape shape{from(1, 3), from(1, 9), testing::covered(window, 0) + from(0, 20),
+                    testing::covered(window, 1) + from(0, 60)};
   return case_of(fmt::format("random {}", seed), rng, shape, from(1, 3), window, rng.real(0.3, 1));
 }
 

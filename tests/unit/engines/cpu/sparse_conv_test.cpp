@@ -11,6 +11,7 @@
 #include "engines/cpu/sparse_conv/dispatch.hpp"
 #include "support/kernel_contract.hpp"
 #include "support/models.hpp"
+#include "support/random_window.hpp"
 #include "support/sum_functions.hpp"
 
 namespace spdnn {
@@ -59,17 +60,10 @@ std::vector<float> convolved(const ModelCase& one, const Tiling& tiling, const K
 ModelCase random_case(std::uint32_t seed) {
   testing::Rng rng(seed);
   const auto from = [&](Index least, Index most) { return least + static_cast<Index>(rng.below(most - least + 1)); };
-  Window window;
-  for (const std::size_t axis : {0U, 1U}) {
-    window.kernel[axis] = from(1, 5);
-    window.stride[axis] = from(1, 3);
-    window.dilation[axis] = from(1, 3);
-    window.pad_begin[axis] = from(0, 4);
-    window.pad_end[axis] = from(0, 4);
-  }
+  const Window window = testing::random_window(rng, {.kernel = 5, .stride = 3, .dilation = 3, .padding = 4});
   const Index groups = from(1, 3);
-  const auto least = [&](std::size_t axis) { return (window.kernel[axis] - 1) * window.dilation[axis] + 1; };
-  const Shape shape{from(1, 3), Extent{groups} * from(1, 9), least(0) + from(0, 20), least(1) + from(0, 40)};
+  const Shape shape{from(1, 3), Extent{groups} * from(1, 9), testing::covered(window, 0) + from(0, 20),
+                    testing::covered(window, 1) + from(0, 40)};
   Convolution convolution = testing::random_convolution(rng, static_cast<Index>(shape[1]), groups * from(1, 12), window,
                                                         rng.real(0.01, 0.5), groups, rng.below(2) == 0);
   return testing::convolution_case(fmt::format("random {}", seed), std::move(convolution), shape,

@@ -18,6 +18,7 @@
 #include "prune/quantise_values.hpp"
 #include "support/kernel_contract.hpp"
 #include "support/models.hpp"
+#include "support/random_window.hpp"
 
 namespace spdnn {
 namespace {
@@ -86,18 +87,12 @@ const std::vector<WholeRange>& whole_ranges() {
 WholeCase random_whole_case(std::uint32_t seed, const WholeRange& range) {
   testing::Rng rng(seed);
   const auto from = [&](Index least, Index most) { return least + static_cast<Index>(rng.below(most - least + 1)); };
-  Window window;
-  const bool pointwise = rng.below(3) == 0;
-  for (const std::size_t axis : {0U, 1U}) {
-    window.kernel[axis] = pointwise ? 1 : from(1, 3);
-    window.stride[axis] = pointwise ? 1 : from(1, 3);
-    window.dilation[axis] = from(1, 2);
-    window.pad_begin[axis] = pointwise ? 0 : from(0, 3);
-    window.pad_end[axis] = pointwise ? 0 : from(0, 3);
-  }
+  const Window window = rng.below(3) == 0
+                            ? testing::random_window(rng, {.dilation = 2})
+                            : testing::random_window(rng, {.kernel = 3, .stride = 3, .dilation = 2, .padding = 3});
   const Index groups = from(1, 3);
-  const auto least = [&](std::size_t axis) { return (window.kernel[axis] - 1) * window.dilation[axis] + 1; };
-  const Shape shape{from(1, 3), Extent{groups} * from(1, 11), least(0) + from(0, 12), least(1) + from(0, 40)};
+  const Shape shape{from(1, 3), Extent{groups} * from(1, 11), testing::covered(window, 0) + from(0, 12),
+                    testing::covered(window, 1) + from(0, 40)};
   const Index filters = groups * from(1, 9);
   const Index columns = static_cast<Index>(shape[1]) / groups * window.kernel[0] * window.kernel[1];
   const double density = rng.below(4) == 0 ? 1 : rng.real(0.02, 0.6);
