@@ -74,6 +74,7 @@ Desc desc_of(const Shape& shape, const Layout& layout) {
     case Order::nchw16c:
       return {dims, type, Tag::nChw16c};
     case Order::images32:
+    case Order::images64:
       throw std::logic_error("oneDNN has no layout of device memory");
   }
   return plain_desc(dims, type);
