@@ -19,7 +19,8 @@ struct EngineSettings {
   /// Limit in bytes of host memory for the data and an engine on the CPU together; the program and CUDA's own memory
   /// come on top. 0: nine tenths of the memory that the machine and the process's control group have left.
   std::size_t host_memory = 0;
-  /// Images at a time; 0: as many as fit into memory, for a model at most 64 or as many as its stored program is for.
+  /// Images at a time; 0: as many as fit into memory, for a model 64, more small ones, or as many as its stored program
+  /// is for.
   Index batch = 0;
   int threads = 0;              ///< host threads; 0: as many as the process may use
   int cuda_device = 0;          ///< index among the visible devices, for a single process

@@ -34,8 +34,8 @@ class ModelSession {
 
   /// Rewrites the model, chooses the engine and compiles. std::invalid_argument if the model is invalid, DataError if
   /// it cannot be run, UsageError if the settings contradict it or one another, DeviceError if the machine lacks a
-  /// resource. Kernels are chosen for `settings.batch` images at a time, by default 64 or as many as fit into memory;
-  /// for a model with a fixed number of images or a stored program, for that number.
+  /// resource. Kernels are chosen for `settings.batch` images at a time, by default 64, more small ones, or as many as
+  /// fit into memory; for a model with a fixed number of images or a stored program, for that number.
   explicit ModelSession(Model model, const EngineSettings& settings = {}, const Rewrites& rewrites = kAllRewrites);
   ModelSession(ModelSession&&) noexcept;
   ModelSession& operator=(ModelSession&&) noexcept;

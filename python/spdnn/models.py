@@ -101,7 +101,7 @@ class Model(Held):
         verify: the number of images, or "all" (or True), that the fp64 reference recomputes for comparison.
         variant: an engine by name ("sparse", "conv_dense", "conv_reference"), or "auto".
         precision: without it, the engine's first.
-        batch: images at a time; None: as many as the memory takes, at most 64.
+        batch: images at a time; None: 64, or more small ones, as far as memory suffices.
         threads: on the host; None: all processors that the process may use.
         trials, warm_up: how often the inference is repeated, and how often before that without being counted.
         rewrite: the exact rewrites: "all", "none", or names joined by commas. Reference and bound are always of the model
@@ -139,7 +139,8 @@ class Model(Held):
         each call, and verifies and reports.
 
         batch: images that the engine takes at a time, for which kernels are chosen: 1 where each call brings a single
-            image. None: as many as the memory takes, at most 64; of a model for a fixed number of images, that number.
+            image. None: 64, or more small ones, as far as memory suffices; of a model for a fixed number of images, that
+            number.
         The other arguments are those of infer().
 
         UsageError, DataError or DeviceError, as infer().

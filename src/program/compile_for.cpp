@@ -57,8 +57,9 @@ Tuned tuned_program_for(const Model& model, const ModelEngineOptions& options, c
 
 std::string text_to_store(const Program& program, const Model& model, const ModelEngineOptions& options,
                           const Kernels& kernels, Target* target) {
-  return stored_text(program, origin_of(model, images_at_once(model, options, target),
-                                        compile_options(model, options, kernels, target)));
+  const Origin origin =
+      origin_of(model, images_at_once(model, options, target), compile_options(model, options, kernels, target));
+  return stored_text(program, origin, options.batch);
 }
 
 Support support_of(const Program& program, const Model& model, const ModelEngineOptions& options, Target* target) {

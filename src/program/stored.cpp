@@ -122,11 +122,14 @@ Origin origin_of(const Model& model, Extent images, const CompileOptions& option
   return origin;
 }
 
-std::string stored_text(const Program& program, const Origin& origin) {
+std::string stored_text(const Program& program, const Origin& origin, Index batch) {
   Json made_for = Json::array();
   for (const auto& [name, text] : origin) made_for.push_back({name, text});
-  const Json json{
-      {"schema", kSchema}, {"made_for", made_for}, {"remarks", program.remarks}, {"program", json_of(program)}};
+  const Json json{{"schema", kSchema},
+                  {"batch", batch},
+                  {"made_for", made_for},
+                  {"remarks", program.remarks},
+                  {"program", json_of(program)}};
   return json.dump() + "\n";
 }
 
@@ -148,6 +151,8 @@ StoredReader::StoredReader(const StoredProgram& stored) : place_(stored.place) {
   if (!pairs || !is_list_of_texts(json_["remarks"]) || !json_["program"].is_object() ||
       !json_["program"]["actions"].is_array())
     fail("expected made_for, remarks and a program with actions");
+  const Json batch = json_.value("batch", Json(0U));
+  if (!batch.is_number_unsigned() || batch > kMaxIndex) fail("batch: expected a number of images");
 }
 
 std::string StoredReader::why_not(const Origin& origin) const {

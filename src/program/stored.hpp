@@ -24,8 +24,9 @@ Origin origin_of(const Model& model, Extent images, const CompileOptions& option
 
 /// The program as JSON: its origin and all of its data. It omits the functions that bind kernels: reading compiles
 /// again, but asks only the chosen kernels, for the chosen offers and changes of layout. So it does not depend on
-/// times, which may have been measured, or corrected by a calibration that is another one now.
-std::string stored_text(const Program& program, const Origin& origin);
+/// times, which may have been measured, or corrected by a calibration that is another one now. `batch`: of whose images
+/// the program computes all or, several times, a part.
+std::string stored_text(const Program& program, const Origin& origin, Index batch);
 
 /// A kernel no longer makes the offer that was chosen: that of another library under the same name, for example.
 struct OfferGone : std::runtime_error {
@@ -38,8 +39,8 @@ class StoredReader {
   /// DataError, naming the place, if the text is no stored program.
   explicit StoredReader(const StoredProgram& stored);
 
-  /// The images at a time for which it is made.
-  Index images() const { return json_["program"].value("images", Index{0}); }
+  /// The images of a batch for which it is made.
+  Index batch() const { return json_.value("batch", Index{0}); }
   /// The reason why it does not match this origin: `its threads: 4, now: 2`. Empty if it does.
   std::string why_not(const Origin& origin) const;
   /// The program. OfferGone, or DataError if the result differs from the stored program.

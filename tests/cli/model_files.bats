@@ -251,6 +251,11 @@ refused() {
   "$SPDNN" convert model.safetensors q.spdnn --program conv_dense --threads 1
   "${infer[@]}" --model q.spdnn --threads 1 >q.txt
   grep -q ' the program stored with the model is not used, and another compiled: its images: [0-9]*, now: 20$' q.txt
+  # Each of two threads computes a part of a batch.
+  "$SPDNN" convert model.safetensors r.spdnn --program conv_dense --batch 8 --threads 2
+  "${infer[@]}" --model r.spdnn --threads 2 >r.txt
+  grep -q ' 8 images per batch' r.txt
+  grep -q ' the program stored with the model is used$' r.txt
   "$SPDNN" convert p.spdnn n.spdnn
   cmp m.spdnn n.spdnn
   tune=("$SPDNN" convert model.safetensors t.spdnn --program conv_dense --tune --batch 4 --threads 1)

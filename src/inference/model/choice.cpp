@@ -19,12 +19,18 @@ namespace {
 /// turn of the scheduler.
 constexpr Index kLeastImages = 64;
 constexpr Index kMostImages = 1024;
-constexpr Offset kBytesOfImages = 1 << 20;
+constexpr Offset kBytesOfImages = Offset{1} << 20;
+constexpr Offset kBytesOfValues = Offset{64} << 20;  ///< of the output of a node
 
 Index usual_batch(const Model& model) {
-  const Shape one = with_batch(model.values[model.inputs.front()].shape, 1);
-  const Offset bytes = elements(one).value_or(kBytesOfImages) * Offset{sizeof(float)};
-  return std::clamp(narrow<Index>(kBytesOfImages / std::max<Offset>(bytes, 1)), kLeastImages, kMostImages);
+  Index images = kMostImages;
+  const auto keep_within = [&](Offset most, ValueId value) {
+    const Offset each = elements(with_batch(model.values[value].shape, 1)).value_or(most) * Offset{sizeof(float)};
+    images = std::min(images, narrow<Index>(most / std::max<Offset>(each, 1)));
+  };
+  keep_within(kBytesOfImages, model.inputs.front());
+  for (const Node& node : model.nodes) keep_within(kBytesOfValues, node.output);
+  return std::max(images, kLeastImages);
 }
 
 /// The variant's support for the wanted batch, or if that is too large, for one image.
@@ -89,7 +95,7 @@ ModelEngineChoice choose_model_engine(const EngineSettings& settings, KnownSuppo
 std::optional<Index> batch_of(const Model& model) {
   if (const auto fixed = fixed_batch(model)) return std::max<Index>(*fixed, 1);
   if (!model.program) return std::nullopt;
-  const Index images = program::StoredReader(*model.program).images();
+  const Index images = program::StoredReader(*model.program).batch();
   return images > 0 ? std::optional(images) : std::nullopt;
 }
 

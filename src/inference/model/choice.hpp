@@ -31,9 +31,9 @@ struct ModelBatch {
   Index images = 0;
   std::string too_large{};  ///< a sentence if not even one batch fits into memory; otherwise empty
 };
-/// The requested batch, or the model's; or else 64 images, or up to 1024 that take no more than 1 MB, or as many as fit
-/// into free memory. UsageError if the variant does not support the model, or if the model's batch differs from the
-/// requested one or does not divide `images`.
+/// The requested batch, or the model's. Otherwise 64 images; more, up to 1024, while they take at most 1 MB and the
+/// output of each node at most 64 MB; fewer if memory does not suffice. UsageError if the variant does not support the
+/// model, or if the model's batch differs from the requested one or does not divide `images`.
 ModelBatch find_model_batch(const EngineSettings& settings, const ModelVariant& variant, KnownSupport& known,
                             Index images, const ModelEngineOptions& options);
 /// The same; DeviceError if not even one batch fits.

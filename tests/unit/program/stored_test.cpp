@@ -154,9 +154,10 @@ TEST_P(StoredPrograms, WhatIsDamagedIsRefused) {
   EXPECT_EQ(error(text), "no error");
   for (std::size_t length = 0; length + 2 < text.size(); length += 61)
     EXPECT_EQ(error(text.substr(0, length)).find("m.spdnn: program: "), 0U) << length;
+  const std::string batch = "\"batch\":3";
   const auto replaced = [&](const std::string& from, const std::string& to) {
     std::string damaged = text;
-    const std::size_t place = damaged.find(from, damaged.find("\"program\""));
+    const std::size_t place = damaged.find(from, from == batch ? 0 : damaged.find("\"program\""));
     EXPECT_NE(place, std::string::npos) << from;
     return error(damaged.replace(place, from.size(), to));
   };
@@ -165,6 +166,8 @@ TEST_P(StoredPrograms, WhatIsDamagedIsRefused) {
   EXPECT_EQ(replaced("\"offsets\":[", "\"offsets\":[64,"), unfit);
   EXPECT_EQ(replaced("\"images\":3", "\"images\":4"), unfit);
   EXPECT_EQ(replaced("\"lifetime\":[", "\"lifetime\":[1,"), unfit);
+  EXPECT_EQ(replaced(batch, "\"batch\":-3"),
+            "m.spdnn: program: batch: expected a number of images; convert the model again");
   std::string lacking = text;
   lacking[place_in_step(lacking, "\"detail\"") + 1] = 'r';
   EXPECT_EQ(error(lacking), "m.spdnn: program: is corrupted: an action lacks a field; convert the model again");
@@ -263,10 +266,11 @@ TEST(StoredProgram, IsReadWhateverTimesItWasChosenBy) {
     const DrawnKernels then(seed);
     const program::Origin origin = origin_of(model, kStoredImages, then.options());
     const program::Program program = compile(model, magnitudes, kStoredImages, then.options());
-    const std::string text = stored_text(program, origin);
+    const std::string text = stored_text(program, origin, kStoredImages);
     const program::StoredReader reader({"a program", text});
     EXPECT_EQ(reader.why_not(origin_of(model, kStoredImages, now.options())), "");
-    EXPECT_EQ(stored_text(reader.program(model, magnitudes, kStoredImages, now.options()), origin), text) << seed;
+    EXPECT_EQ(stored_text(reader.program(model, magnitudes, kStoredImages, now.options()), origin, kStoredImages), text)
+        << seed;
     for (const program::Action& action : program.actions)
       if (action.kind == program::Action::Kind::change) changes.insert(action.kernel);
   }
@@ -301,7 +305,7 @@ TEST(StoredProgram, IsReadWithoutOffersOfKernelsThatWereNotChosen) {
   const Model model = some_model();
   const Magnitudes magnitudes(model);
   const program::Program program = compile(model, magnitudes, kStoredImages, options);
-  const std::string text = stored_text(program, origin_of(model, kStoredImages, options));
+  const std::string text = stored_text(program, origin_of(model, kStoredImages, options), kStoredImages);
   const std::set<std::string> before = std::exchange(asked, {});
   program::StoredReader({"a program", text}).program(model, magnitudes, kStoredImages, options);
   std::set<std::string> chosen;

@@ -61,6 +61,14 @@ TEST(ModelChoice, BatchesAreOf64ImagesOrUpTo1024ThatTakeAMegabyte) {
   EXPECT_EQ(batch_for(1024, 100000), 64U);
 }
 
+TEST(ModelChoice, BatchesHaveNoMoreImagesThan64MegabytesOfAnyOutputHold) {
+  testing::ModelBuilder builder;
+  const ValueId features = builder.input({kBatchExtent, 1, 1, 1});
+  const ValueId image = builder.constant(testing::make_tensor({1, 1, 256, 256}, std::vector<float>(65536, 1)));
+  const Model model = builder.finish({builder.add(Elementwise{}, {features, image})});
+  EXPECT_EQ(wanted_batch({}, model, 100000), 256U);
+}
+
 TEST(ModelChoice, AnEngineIsChosenThatFitsSomeImages) {
   const Model model = testing::small_network(3, 0.3, 4).model;
   const std::size_t room = working_bytes(find_model_variant("conv_dense"), model, 1);
