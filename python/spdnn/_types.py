@@ -11,6 +11,6 @@ from typing import Literal, Optional, Union
 Progress = Callable[[str, int, int], object]
 Path = Union[str, "os.PathLike[str]"]
 Device = Literal["auto", "cpu", "cuda"]
-Precision = Literal["bf16", "fp16", "tf32", "fp32", "fp64"]
+Precision = Literal["bf16", "fp16", "fp16-sums", "tf32", "fp32", "fp64"]
 #: Lengths of axes; None, on axis 0, is any number of images.
 Shape = tuple[Optional[int], ...]

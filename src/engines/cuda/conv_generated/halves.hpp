@@ -13,7 +13,7 @@ inline constexpr program::Layout kHalves{program::Order::images64, program::Elem
 
 /// Non-zero weights of a filter, of which an error bound of their sum in fp16 is still less than the sum of absolute
 /// values itself.
-inline constexpr Offset kMostTermsInHalves = 1023;
+inline constexpr Offset kMostTermsInHalves = 1020;
 
 /// Whether no filter has more non-zero weights, and weights and bias are within fp16.
 bool fits_halves(const Convolution& convolution);

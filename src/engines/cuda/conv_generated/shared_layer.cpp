@@ -65,7 +65,7 @@ std::shared_ptr<SharedLayer> shared_layer(const Layer& layer, const Model& model
                         .of_model = stored == of_model.end() ? Array<std::byte>() : stored->bytes});
   shared->digest = digest;
   shared->model_has_others = !of_model.empty() && stored == of_model.end();
-  if (shared->model_has_others && model.program) shared->model_images = program::StoredReader(*model.program).images();
+  if (shared->model_has_others && model.program) shared->model_images = program::StoredReader(*model.program).batch();
   if (shared->code.source() != program::Prepared::Source::compiled)
     start_loading(*shared, ordinal, layer.tiling.shared_bytes());
   known = shared;
