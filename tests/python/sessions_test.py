@@ -154,7 +154,7 @@ class Sessions(unittest.TestCase):
     def test_answers_are_those_of_infer_for_any_number_of_images(self):
         for batch in (None, 1, 7, 20):
             session = self.session(batch=batch)
-            self.assertEqual(session.batch, batch or 64)
+            self.assertEqual(session.batch, batch or 1024)
             for count in (20, 1, 8, 20):
                 logits = session(self.images[:count])
                 np.testing.assert_array_equal(logits, self.logits[:count])
@@ -198,7 +198,7 @@ class Sessions(unittest.TestCase):
         session.close()
         with self.assertRaisesRegex(spdnn.UsageError, "the session is closed"):
             session(self.images)
-        self.assertEqual(session.batch, 64)
+        self.assertEqual(session.batch, 1024)
 
     def test_answers_outlive_session_model_and_images(self):
         model, images = spdnn.load_model("model.safetensors"), self.images.copy()
