@@ -77,41 +77,19 @@ class WindowSums : public PixelSums<kFilters, kPixels> {
     }
   }
 
-  /// Adds the products of entries, several of which have their reads under way.
   __device__ void add(const Entry* entry, const Entry* end) {
     constexpr Index kAhead = kPixels == 4 ? 4 : 8;
-    for (; entry + kAhead <= end; entry += kAhead) add_some<kAhead>(entry, kAhead);
-    if (entry < end) add_some<kAhead>(entry, static_cast<Index>(end - entry));
+    this->template add_products<kAhead>(entry, end, [this](const Entry& of, float(&values)[kPixels]) {
+      const Index place = of.place % (1U << kPlaceBits);
+      const Bits tap = kTaps == 0 ? 0 : Bits{1} << (of.place >> kPlaceBits);
+#pragma unroll
+      for (Index p = 0; p < kPixels; ++p) values[p] = within_[p].have(tap) ? from_[p][place] : 0;
+    });
   }
 
  private:
   using Base = PixelSums<kFilters, kPixels>;
-  using Base::exists_, Base::sums_, Base::to_;
-
-  /// Of kAhead entries, the first `count`.
-  template <Index kAhead>
-  __device__ void add_some(const Entry* entries, Index count) {
-    float read[kAhead][kPixels];
-#pragma unroll
-    for (Index i = 0; i < kAhead; ++i) {
-      if (i >= count) {
-        for (Index p = 0; p < kPixels; ++p) read[i][p] = 0;
-        continue;
-      }
-      const Index place = entries[i].place % (1U << kPlaceBits);
-      const Bits tap = kTaps == 0 ? 0 : Bits{1} << (entries[i].place >> kPlaceBits);
-#pragma unroll
-      for (Index p = 0; p < kPixels; ++p) read[i][p] = within_[p].have(tap) ? from_[p][place] : 0;
-    }
-#pragma unroll
-    for (Index i = 0; i < kAhead; ++i) {
-      if (i >= count) break;
-#pragma unroll
-      for (Index f = 0; f < kFilters; ++f)
-#pragma unroll
-        for (Index p = 0; p < kPixels; ++p) sums_[f][p] = fmaf(entries[i].weights[f], read[i][p], sums_[f][p]);
-    }
-  }
+  using Base::exists_, Base::to_;
 
   const float* from_[kPixels]{};
   TapsWithin<kTaps> within_[kPixels];

@@ -65,6 +65,8 @@ struct PixelBundle {
 template <Index kFilters, Index kPixels>
 class PixelSums {
  public:
+  using Entry = PixelEntry<kFilters>;
+
   /// Has what store() will read ready.
   __device__ void prefetch(const PixelArgs& args, const PixelBundle<kFilters>& bundle) const {
     for (Index i = 0; i < args.functions.count; ++i) {
@@ -98,11 +100,36 @@ class PixelSums {
   }
 
  protected:
+  /// Adds the products of entries; the reads of kAhead of them are under way together. read(entry, values) reads what
+  /// an entry multiplies, for each of the lane's pixels.
+  template <Index kAhead, class Read>
+  __device__ void add_products(const Entry* entry, const Entry* end, const Read& read) {
+    for (; entry + kAhead <= end; entry += kAhead) add_some<kAhead>(entry, kAhead, read);
+    if (entry < end) add_some<kAhead>(entry, static_cast<Index>(end - entry), read);
+  }
+
   float sums_[kFilters][kPixels]{};
   Index to_[kPixels]{};
   bool exists_[kPixels]{};
 
  private:
+  /// Of kAhead entries, the first `count`.
+  template <Index kAhead, class Read>
+  __device__ void add_some(const Entry* entries, Index count, const Read& read) {
+    float values[kAhead][kPixels]{};
+#pragma unroll
+    for (Index i = 0; i < kAhead; ++i)
+      if (i < count) read(entries[i], values[i]);
+#pragma unroll
+    for (Index i = 0; i < kAhead; ++i) {
+      if (i >= count) break;
+#pragma unroll
+      for (Index f = 0; f < kFilters; ++f)
+#pragma unroll
+        for (Index p = 0; p < kPixels; ++p) sums_[f][p] = fmaf(entries[i].weights[f], values[i][p], sums_[f][p]);
+    }
+  }
+
   /// Calls work(sum, place in the output, filter of the bundle) for all that exist.
   template <class Work>
   __device__ void for_each_sum(const PixelArgs& args, const PixelBundle<kFilters>& bundle, const Work& work) {

@@ -73,37 +73,17 @@ class TileSums : public PixelSums<kFilters, kPixels> {
     }
   }
 
-  /// Adds the products of entries, several of which have their reads under way.
   __device__ void add(const Entry* entry, const Entry* end) {
-    constexpr Index kAhead = 2;
-    for (; entry + kAhead <= end; entry += kAhead) add_some<kAhead>(entry, kAhead);
-    if (entry < end) add_some<kAhead>(entry, static_cast<Index>(end - entry));
+    this->template add_products<2>(entry, end, [this](const Entry& of, float(&values)[kPixels]) {
+      const float* const from = from_ + of.place;
+#pragma unroll
+      for (Index p = 0; p < kPixels; ++p) values[p] = from[p * kPixelLanes];
+    });
   }
 
  private:
   using Base = PixelSums<kFilters, kPixels>;
-  using Base::exists_, Base::sums_, Base::to_;
-
-  /// Of kAhead entries, the first `count`.
-  template <Index kAhead>
-  __device__ void add_some(const Entry* entries, Index count) {
-    float read[kAhead][kPixels];
-#pragma unroll
-    for (Index i = 0; i < kAhead; ++i) {
-      if (i >= count) break;
-      const float* const from = from_ + entries[i].place;
-#pragma unroll
-      for (Index p = 0; p < kPixels; ++p) read[i][p] = from[p * kPixelLanes];
-    }
-#pragma unroll
-    for (Index i = 0; i < kAhead; ++i) {
-      if (i >= count) break;
-#pragma unroll
-      for (Index f = 0; f < kFilters; ++f)
-#pragma unroll
-        for (Index p = 0; p < kPixels; ++p) sums_[f][p] = fmaf(entries[i].weights[f], read[i][p], sums_[f][p]);
-    }
-  }
+  using Base::exists_, Base::to_;
 
   const float* from_;
 };
