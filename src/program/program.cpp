@@ -18,7 +18,8 @@ std::string operation_text(const Action& action, const Model& model) {
 }
 
 std::string why_text(const Action& action) {
-  return action.others.empty() ? action.detail : fmt::format("{}; others: {}", action.detail, action.others);
+  if (action.others.empty()) return action.detail;
+  return fmt::format("{}{}others: {}", action.detail, action.detail.empty() ? "" : "; ", action.others);
 }
 
 std::string layouts_text(const Action& action) {

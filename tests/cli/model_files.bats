@@ -247,8 +247,10 @@ refused() {
   grep -q ' 4 images per batch' p.txt
   grep -q ' the program stored with the model is used$' p.txt
   cmp m.npy p.npy
-  "$SPDNN" inspect p.spdnn | grep -q '^variant  *conv_dense .* for 4 images at a time$'
-  "$SPDNN" convert model.safetensors q.spdnn --program conv_dense --threads 1
+  "$SPDNN" inspect p.spdnn >p.txt
+  grep -q '^variant  *conv_dense .* for 4 images at a time$' p.txt
+  "$SPDNN" convert model.safetensors q.spdnn --program conv_dense --threads 1 2>q.err
+  grep -q '^spdnn: note: the program is for batches of [1-9][0-9]* images; a run of fewer images at a time compiles another$' q.err
   "${infer[@]}" --model q.spdnn --threads 1 >q.txt
   grep -q ' the program stored with the model is not used, and another compiled: its images: [0-9]*, now: 20$' q.txt
   # Each of two threads computes a part of a batch.

@@ -10,6 +10,7 @@
 #include <system_error>
 #include <utility>
 
+#include "core/text/amounts.hpp"
 #include "core/threads/parallel.hpp"
 #include "engines/tuned_program.hpp"
 #include "inference/model/choice.hpp"
@@ -79,6 +80,9 @@ CompiledProgram compiled_program(const Model& model, const EngineSettings& setti
   const ModelEngineChoice choice = choose_model_engine(settings, known, options);
   options.precision = choice.precision;
   options.batch = model_batch(settings, *choice.variant, known, most, options);
+  if (settings.batch == 0 && most == kMaxIndex)
+    notes.push_back(fmt::format("the program is for batches of {}; a run of fewer images at a time compiles another",
+                                counted(options.batch, "image", "images")));
   CompiledProgram compiled;
   if (tune) {
     compiled.program = tuned_and_kept(*choice.variant, rewritten, options, notes);

@@ -85,6 +85,15 @@ TEST(Tune, ChoosesByMeasuredTimes) {
   EXPECT_LT(program.actions.front().seconds, kLong * 1e-3);
 }
 
+TEST(Tune, DescribesTheOtherKernelsAfterADetailIfThereIsOne) {
+  const Model model = one_relu();
+  program::Action action{.detail = "tiles", .others = "modest 5.0 us"};
+  action.step.node = 0;
+  EXPECT_EQ(program::described({.actions = {action}}, model).front().why, "tiles; others: modest 5.0 us");
+  action.detail.clear();
+  EXPECT_EQ(program::described({.actions = {action}}, model).front().why, "others: modest 5.0 us");
+}
+
 TEST(Tune, MeasuresAKernelForEachNode) {
   testing::ModelBuilder builder;
   const ValueId first = builder.add(Activation{}, {builder.input({kBatchExtent, 3})});
