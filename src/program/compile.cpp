@@ -11,6 +11,7 @@
 #include "model/graph/whole_weights.hpp"
 #include "program/overflow_guard.hpp"
 #include "program/path.hpp"
+#include "program/program_builder.hpp"
 #include "program/request.hpp"
 #include "program/within.hpp"
 
@@ -37,92 +38,29 @@ class Compiler {
         options_(options),
         forms_(byte_forms_of(model)),
         guard_(model, magnitudes),
+        builder_(images),
+        program_(builder_.program()),
         places_(model.values.size()) {}
 
   Program compile() {
     const ValueId input = model_.inputs.front();
-    program_.images = images_;
     for (const Layout& layout : layouts_of_images(options_)) {
-      places_[input].push_back(new_operand(layout, shape(input)));
+      places_[input].push_back(builder_.new_operand(layout, shape(input)));
       program_.buffers.back().kind = Buffer::Kind::input;
     }
     for (const Step& step : steps_of(model_, options_.epilogues)) run(step);
-    current_ = {static_cast<Index>(model_.nodes.size() - 1), {}};
+    builder_.begin({static_cast<Index>(model_.nodes.size() - 1), {}});
     look_at_kept();
     for (const ValueId output : model_.outputs) program_.outputs.push_back(in_layout(output, kRows));
     for (Watched& watched : program_.watched) bring_to_host(watched);
-    const auto keep = [&](const Operand& operand) {
-      program_.buffers[operand.buffer].lifetime.last = program_.actions.size();
-    };
-    for (const Operand& output : program_.outputs) keep(output);
-    for (const Watched& watched : program_.watched) keep(watched.beyond);
+    for (const Operand& output : program_.outputs) builder_.keep(output);
+    for (const Watched& watched : program_.watched) builder_.keep(watched.beyond);
     program_.unproven = guard_.unproven();
-    lay_out_arena();
-    for (const Action& action : program_.actions)
-      for (const Operand& operand : action.inputs) {
-        const Buffer& buffer = program_.buffers[operand.buffer];
-        if (buffer.kind == Buffer::Kind::input && buffer.on_device) program_.device_image_bytes = buffer.lifetime.bytes;
-      }
-    return std::move(program_);
+    return builder_.finished();
   }
 
  private:
   Shape shape(ValueId value) const { return with_batch(model_.values[value].shape, images_); }
-
-  void lay_out_arena() {
-    const auto lay_out_part = [&](bool on_device, ArenaLayout& arena, std::size_t& constant_bytes) {
-      std::vector<Lifetime> lifetimes;
-      for (const Buffer& buffer : program_.buffers) {
-        lifetimes.push_back(buffer.lifetime);
-        const bool here = buffer.on_device == on_device;
-        if (here && buffer.kind == Buffer::Kind::constant) constant_bytes += buffer.constant.bytes;
-        if (!here || buffer.kind != Buffer::Kind::arena) lifetimes.back().bytes = 0;
-      }
-      arena = lay_out(lifetimes);
-    };
-    lay_out_part(false, program_.arena, program_.constant_bytes);
-    lay_out_part(true, program_.device_arena, program_.device_constant_bytes);
-  }
-
-  // ---- Buffers ----
-
-  std::size_t new_buffer(std::size_t bytes) {
-    const std::size_t now = program_.actions.size();
-    program_.buffers.push_back({.lifetime = {bytes, now, now}});
-    return program_.buffers.size() - 1;
-  }
-  Operand new_operand(const Layout& layout, const Shape& shape) {
-    const Operand operand{new_buffer(bytes_of(layout, shape)), layout};
-    program_.buffers[operand.buffer].on_device = on_device(layout);
-    return operand;
-  }
-  std::optional<std::size_t> new_scratch(const Offer& offer) {
-    if (offer.scratch == 0) return std::nullopt;
-    const std::size_t buffer = new_buffer(offer.scratch);
-    program_.buffers[buffer].on_device = offer.scratch_on_device;
-    return buffer;
-  }
-  std::size_t new_constant(Index node, Constant constant) {
-    const std::size_t buffer = new_buffer(constant.bytes);
-    program_.buffers[buffer].kind = Buffer::Kind::constant;
-    program_.buffers[buffer].node = node;
-    program_.buffers[buffer].on_device = constant.on_device;
-    program_.buffers[buffer].constant = std::move(constant);
-    return buffer;
-  }
-
-  void add(Action action) {
-    const std::size_t number = program_.actions.size();
-    action.node = current_.node;
-    action.place = current_.last();
-    const auto used = [&](std::size_t buffer) {
-      Lifetime& lifetime = program_.buffers[buffer].lifetime;
-      lifetime.last = std::max(lifetime.last, number);
-    };
-    for (const Operand& input : action.inputs) used(input.buffer);
-    for (const std::size_t constant : action.constants) used(constant);
-    program_.actions.push_back(std::move(action));
-  }
 
   // ---- Values ----
 
@@ -133,7 +71,7 @@ class Compiler {
       const Tensor& tensor = *model_.values[value].constant;
       Constant constant{kValue, "rows", bytes_of(kRows, tensor.shape),
                         [&tensor](std::byte* to) { std::memcpy(to, tensor.values.data(), tensor.values.bytes()); }};
-      places_[value].push_back({new_constant(value, std::move(constant)), kRows});
+      places_[value].push_back({builder_.new_constant(value, std::move(constant)), kRows});
     }
     return places_[value].front();
   }
@@ -154,23 +92,23 @@ class Compiler {
   Operand changed(const Operand& source, const Change& change) {
     auto [kernel, offer, remarks, others] =
         options_.change_chooser ? options_.change_chooser(change) : choose_change(options_.kernels, change);
-    const Operand operand = new_operand(change.to, change.shape);
+    const Operand operand = builder_.new_operand(change.to, change.shape);
     Action action{.kind = Action::Kind::change, .kernel = std::string(kernel->name()), .inputs = {source}};
     action.detail = std::move(offer.detail);
     action.seconds = offer.seconds;
-    action.scratch = new_scratch(offer);
+    action.scratch = builder_.new_scratch(offer);
     action.output = operand;
     action.bind = std::move(offer.bind);
-    add(std::move(action));
+    builder_.add(std::move(action));
     if (change.from.type == ElementType::fp16)
-      watch(operand, change.shape, kLargestOfHalves, first_in_halves_.value_or(current_.node));
+      watch(operand, change.shape, kLargestOfHalves, first_in_halves_.value_or(builder_.current().node));
     return operand;
   }
 
   // ---- Steps ----
 
   void run(const Step& step) {
-    current_ = step;
+    builder_.begin(step);
     for (const OverflowGuard::Look& look : guard_.before(step, [&](ValueId id) { return !places_[id].empty(); }))
       watch(look);
     if (!run_chosen(step))
@@ -219,9 +157,10 @@ class Compiler {
     action.seconds = offer.seconds;
     for (std::size_t i = 0; i < offer.inputs.size(); ++i)
       action.inputs.push_back(in_layout(request.inputs[i].value, offer.inputs[i]));
-    for (Constant& constant : offer.constants) action.constants.push_back(new_constant(step.node, std::move(constant)));
-    action.scratch = new_scratch(offer);
-    action.output = new_operand(offer.output, request.output_shape());
+    for (Constant& constant : offer.constants)
+      action.constants.push_back(builder_.new_constant(step.node, std::move(constant)));
+    action.scratch = builder_.new_scratch(offer);
+    action.output = builder_.new_operand(offer.output, request.output_shape());
     action.bind = std::move(offer.bind);
     const ValueId result = model_.nodes[action.step.last()].output;
     if (action.output.layout.type == ElementType::fp16) {
@@ -229,7 +168,7 @@ class Compiler {
       if (!first_in_halves_) first_in_halves_ = step.node;
     }
     places_[result].push_back(action.output);
-    add(std::move(action));
+    builder_.add(std::move(action));
     return offer.fused;
   }
 
@@ -238,7 +177,7 @@ class Compiler {
     const ElementType type = as_made(look.value).layout.type;
     const bool is_changed = is_bytes(type) || type == ElementType::fp16;
     watch(is_changed ? in_layout(look.value, kRows) : as_made(look.value), shape(look.value),
-          static_cast<float>(look.limit), current_.node);
+          static_cast<float>(look.limit), builder_.current().node);
   }
 
   /// `node`: the first whose numbers depend on that.
@@ -251,18 +190,18 @@ class Compiler {
       return;
     }
     Action action{.kind = Action::Kind::watch, .kernel = "within", .inputs = {source}};
-    action.output = new_operand(kRows, {1});
+    action.output = builder_.new_operand(kRows, {1});
     action.bind = [bytes, type = source.layout.type, most] {
       return bound([=](const Operands& at) { *at.results() = within(at.inputs[0], bytes, type, most) ? 0.F : 1.F; });
     };
     program_.watched.push_back({node, action.output});
-    add(std::move(action));
+    builder_.add(std::move(action));
   }
 
   void look_at_kept() {
     if (kept_.empty()) return;
     Action action{.kind = Action::Kind::watch, .kernel = "within"};
-    action.output = new_operand(kDeviceRows, {static_cast<Extent>(kept_.size())});
+    action.output = builder_.new_operand(kDeviceRows, {static_cast<Extent>(kept_.size())});
     std::vector<Watch> tensors;
     for (const Kept& one : kept_) {
       program_.watched.push_back({one.node, action.output, tensors.size()});
@@ -270,7 +209,7 @@ class Compiler {
       tensors.push_back(one.watch);
     }
     action.bind = options_.target->watch(tensors);
-    add(std::move(action));
+    builder_.add(std::move(action));
     kept_.clear();
     kept_bytes_ = 0;
   }
@@ -298,13 +237,13 @@ class Compiler {
   const CompileOptions& options_;
   ByteForms forms_;
   OverflowGuard guard_;
-  Program program_;
+  ProgramBuilder builder_;
+  Program& program_;                          ///< the builder's
   std::vector<std::vector<Operand>> places_;  ///< by value
   std::vector<Kept> kept_;
   std::size_t kept_bytes_ = 0;
   std::optional<Index> first_in_halves_;  ///< node, on which all numbers of fp16 may depend
   std::map<std::size_t, Operand> flags_;  ///< on the host, by buffer on the device
-  Step current_;                          ///< the one that is being compiled
 };
 
 }  // namespace
