@@ -12,7 +12,7 @@ ifeq ($(GPU)$(NVCC),1)
 endif
 
 # The host half of an engine includes no CUDA header. Without CUDA it is compiled for the unit tests alone.
-HOST_HALVES  := $(addprefix src/engines/cuda/,cascade/front_filter.cpp cascade/front_program.cpp cascade/program.cpp cascade/setup.cpp cascade/tail_program.cpp conv_2to4/columns.cpp conv_direct/broadcast.cpp conv_direct/direct.cpp conv_direct/groups.cpp conv_direct/tilings.cpp conv_ecr/ecr.cpp conv_generated/code.cpp conv_generated/digest.cpp conv_generated/layer_code.cpp conv_generated/tiling.cpp conv_pixels/packing.cpp conv_pixels/pixels.cpp conv_pixels/tiles.cpp layers/activation.cpp layers/library_plan.cpp \
+HOST_HALVES  := $(addprefix src/engines/cuda/,cascade/front_filter.cpp cascade/front_program.cpp cascade/program.cpp cascade/setup.cpp cascade/tail_program.cpp conv_2to4/columns.cpp conv_direct/broadcast.cpp conv_direct/direct.cpp conv_direct/groups.cpp conv_direct/tilings.cpp conv_ecr/ecr.cpp conv_generated/code.cpp conv_generated/digest.cpp conv_generated/instructions.cpp conv_generated/layer_code.cpp conv_generated/tiling.cpp conv_pixels/packing.cpp conv_pixels/pixels.cpp conv_pixels/tiles.cpp layers/activation.cpp layers/library_plan.cpp \
 	$(addprefix resident/,bundles.cpp layout.cpp rounds.cpp view.cpp) retire/duplicate_search.cpp spmm/work_items.cpp)
 CUDA_SOURCES := $(sort $(filter-out $(HOST_HALVES),$(shell find src -path '*/cuda/*' \( -name '*.cpp' -o -name '*.cu' \))))
 

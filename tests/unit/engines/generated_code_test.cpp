@@ -36,7 +36,10 @@ class Interpreter {
 
   /// x and y: lane 0's numbers, by block, channel and pixel.
   void run(const std::vector<float>& x, std::vector<float>& y, const std::vector<float>& other) {
-    for (Index warp = 0; warp < tiling_.threads() / 32; ++warp) run_warp(warp, x, y, other);
+    for (Index warp = 0; warp < tiling_.threads() / 32; ++warp) {
+      run_warp(warp, x, y, other);
+      if (drawn_ != 0) throw std::logic_error("the counter of tiles is not 0 again");
+    }
   }
 
  private:
@@ -76,6 +79,9 @@ class Interpreter {
     maximum,
     minimum,
     read_other,
+    draw,
+    keep_next,
+    take_next,
     write,
     poll,
   };
@@ -117,6 +123,9 @@ class Interpreter {
                                                {"max.NaN.f16x2", Op::maximum},
                                                {"min.NaN.f16x2", Op::minimum},
                                                {"ld.global.nc.b32", Op::read_other},
+                                               {"atom.global.inc.u32", Op::draw},
+                                               {"st.shared.u32", Op::keep_next},
+                                               {"ld.shared.u32", Op::take_next},
                                                {"st.global.b32", Op::write},
                                                {"st.global.L2::cache_hint.b32", Op::write},
                                                {"mbarrier.try_wait.parity.shared.b64", Op::poll},
@@ -318,6 +327,16 @@ class Interpreter {
       case Op::read_other:
         to = as_bits(other.at((address(1) - kOther) / kPixelBytes));
         return;
+      case Op::draw:
+        to = drawn_;
+        drawn_ = drawn_ >= u32(2) ? 0 : drawn_ + 1;
+        return;
+      case Op::keep_next:
+        next_ = u32(1);
+        return;
+      case Op::take_next:
+        to = next_;
+        return;
       case Op::write:
         y.at(address(0) / kPixelBytes) = f32(1);
         return;
@@ -359,6 +378,8 @@ class Interpreter {
   std::map<std::string, std::size_t> places_;
   std::vector<std::uint64_t> values_;
   std::uint64_t nowhere_ = 0;
+  std::uint32_t drawn_ = 0;  ///< the counter of tiles, in device memory
+  std::uint32_t next_ = 0;   ///< the tile that was drawn, in shared memory
   std::vector<float> ring_;
 };
 

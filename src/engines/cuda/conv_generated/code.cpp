@@ -1,13 +1,11 @@
-// The text of a kernel. Registers: a sums, x values read, w numbers in halves, t integers, q addresses, p predicates.
+// The text of a kernel. Registers, beside those of instructions.hpp: t integers, q addresses, p predicates.
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
-#include <limits>
 
-#include "core/types/narrow_floats.hpp"
 #include "engines/cuda/conv_generated/generated.hpp"
+#include "engines/cuda/conv_generated/instructions.hpp"
 
 namespace spdnn::cuda {
 
@@ -27,17 +25,6 @@ struct Read {
   std::vector<Term> terms;
 };
 
-/// The instructions on numbers of a type.
-struct Type {
-  const char* fma;
-  const char* add;
-  const char* max;
-  const char* min;
-};
-constexpr Type kFloats{"fma.rn.f32", "add.rn.f32", "max.f32", "min.f32"};
-/// On two numbers at a time; NaN stays NaN.
-constexpr Type kHalves{"fma.rn.f16x2", "add.rn.f16x2", "max.NaN.f16x2", "min.NaN.f16x2"};
-
 class Writer {
  public:
   Writer(const GeneratedLayer& layer, const std::vector<Index>& filters)
@@ -45,7 +32,7 @@ class Writer {
         tiling_(layer.tiling),
         layer_(layer),
         filters_(filters),
-        type_(layer.in_halves ? kHalves : kFloats),
+        text_(layer.in_halves),
         next_(filters.size()) {
     for (std::size_t i = 0; i < filters.size(); ++i) next_[i] = layer.weights.offsets[filters[i]];
     rings_are_even_ = tiling_.chunks / tiling_.stages % 2 == 0;
@@ -54,34 +41,27 @@ class Writer {
   std::string kernel() {
     head();
     begin();
-    line("TILE:");
-    next_tile();
+    line("TILE: @p0 atom.global.inc.u32 t32, [q10], t35;");
     for (std::size_t sum = 0; sum < filters_.size(); ++sum) line("mov.b32 a{}, 0;", sum);
     wait(0);
     for (Index chunk = 0; chunk < tiling_.chunks; ++chunk) {
       multiply(chunk);
-      if (chunk + 1 < tiling_.chunks) wait_ahead(chunk + 1);
+      if (chunk + 1 < tiling_.chunks)
+        wait_ahead(chunk + 1);
+      else
+        line("@p0 st.shared.u32 [t12+64], t32;");
       line("bar.sync 0;");
       refill(chunk);
     }
     store();
     end();
-    return std::move(text_);
+    return text_.all();
   }
 
  private:
   template <class... Args>
   void line(fmt::format_string<Args...> format, Args&&... args) {
-    text_ += fmt::format(format, std::forward<Args>(args)...);
-    text_ += '\n';
-  }
-
-  /// An operand of that value. Instructions on halves take none but registers.
-  std::string number(float value) {
-    if (!layer_.in_halves) return fmt::format("0f{:08X}", std::bit_cast<std::uint32_t>(value));
-    next_number_ = 1 - next_number_;
-    line("mov.b32 w{}, 0x{:08X};", next_number_, nearest_f16(value) * 0x00010001U);
-    return fmt::format("w{}", next_number_);
+    text_.line(format, std::forward<Args>(args)...);
   }
 
   Index additions() const {
@@ -92,13 +72,18 @@ class Writer {
 
   void head() {
     line(".version 9.0\n.target sm_90\n.address_size 64\n.extern .shared .align 128 .b8 chunks[];");
-    text_ += ".visible .entry convolve(.param .align 64 .b8 map[128], .param .u64 output, .param .u32 tiles";
-    for (Index i = 0; i < additions(); ++i) text_ += fmt::format(", .param .u64 other{}", i);
-    line(")\n.maxntid {}, 1, 1\n.minnctapersm 1\n{{", tiling_.threads());
+    std::string others;
+    for (Index i = 0; i < additions(); ++i) others += fmt::format(", .param .u64 other{}", i);
+    line(
+        ".visible .entry convolve(.param .align 64 .b8 map[128], .param .u64 output, .param .u32 tiles, .param .u64 "
+        "drawn{})",
+        others);
+    line(".maxntid {}, 1, 1\n.minnctapersm 1\n{{", tiling_.threads());
     line(".reg .b32 a<{}>; .reg .b32 x<{}>; .reg .b32 v<{}>; .reg .b32 t<40>; .reg .b64 q<16>; .reg .pred p<10>;",
          filters_.size(), tiling_.channels * shape_.kernel[0] * shape_.kernel[1], filters_.size() * 2);
     if (layer_.in_halves) line(".reg .b32 w<2>;");
-    line(".shared .align 128 .b64 full[16];");  // 128 bytes, so that the chunks that follow are aligned
+    // The next tile is behind the barriers; 128 bytes, so that the chunks that follow are aligned.
+    line(".shared .align 128 .b64 full[16];");
   }
 
   /// Sets y, x and the block of images of a tile: the corner of its output, in pixels.
@@ -124,8 +109,12 @@ class Writer {
         tiling_.streams ? ".L2::cache_hint" : "", block, tiling_.streams ? ", q11" : "");
   }
 
+  /// A block begins with the tile of its number. Which one is next, thread 0 draws from a counter, so that blocks that
+  /// are faster compute more, and neighbours are computed at about the same time: the border of a tile that they read,
+  /// too, is then still in the L2 cache. The counter is 0 again after the last draw.
+  ///
   /// t3 tile, t4 y, t5 x, t20 block of images; t6, t7 the warp's pixel in the tile; t9 its place in a chunk; t33 the
-  /// parity of the ring's rounds before this tile.
+  /// parity of the ring's rounds before this tile; q10 the counter, t35 the number at which it becomes 0.
   void begin() {
     line("mov.u32 t0, %tid.x; shr.u32 t1, t0, 5; and.b32 t2, t0, 31; mov.u32 t3, %ctaid.x; mov.u32 t19, %nctaid.x;");
     line("ld.param.u32 t18, [tiles]; div.u32 t6, t1, {}; mul.lo.u32 t7, t6, {}; sub.u32 t7, t1, t7;", tiling_.tile[1],
@@ -134,6 +123,7 @@ class Writer {
          shape_.stride[0] / tiling_.steps[0] * tiling_.read[1], shape_.stride[1] / tiling_.steps[1]);
     line("add.u32 t9, t9, t8; shl.b32 t10, t2, 2; add.u32 t9, t9, t10;");
     line("mov.u32 t12, full; mov.b64 q0, map; cvta.param.u64 q0, q0; mov.b64 q11, 0x12F0000000000000;");
+    line("ld.param.u64 q10, [drawn]; cvta.to.global.u64 q10, q10; sub.u32 t35, t18, 1;");
     line("setp.eq.u32 p0, t0, 0; setp.lt.u32 p1, t0, 32;");
     place_of_tile("t3", "t4", "t5", "t20");
     line("@!p0 bra INITIALISED;");
@@ -143,9 +133,9 @@ class Writer {
     line("INITIALISED: mov.u32 t33, 0; bar.sync 0;");
   }
 
-  /// p7: there is one; p8: and this is the thread that starts copies. t32, t24, t25, t26: as t3, t4, t5, t20.
+  /// In thread 0, which has drawn t32; p8: there is one, and this is that thread. t24, t25, t26: as t4, t5, t20.
   void next_tile() {
-    line("add.u32 t32, t3, t19; setp.lt.u32 p7, t32, t18; and.pred p8, p7, p0;");
+    line("add.u32 t32, t32, t19; setp.lt.u32 p7, t32, t18; and.pred p8, p7, p0;");
     place_of_tile("t32", "t24", "t25", "t26");
   }
 
@@ -195,16 +185,14 @@ class Writer {
     for (std::size_t i = 0; i < std::min(kReadsAhead, reads.size()); ++i) read(i);
     for (std::size_t i = 0; i < reads.size(); ++i) {
       if (i + kReadsAhead < reads.size()) read(i + kReadsAhead);
-      for (const Term& term : reads[i].terms) {
-        const std::string weight = number(term.weight);
-        line("{} a{}, x{}, {}, a{};", type_.fma, term.sum, i, weight, term.sum);
-      }
+      for (const Term& term : reads[i].terms) text_.multiply_add(term.sum, i, term.weight);
     }
   }
 
   /// Starts the copy that takes the place of a chunk: of this tile, or of the next.
   void refill(Index chunk) {
     const bool same = chunk + tiling_.stages < tiling_.chunks;
+    if (chunk + tiling_.stages == tiling_.chunks) next_tile();
     line("@!{} bra FILLED{};", same ? "p0" : "p8", chunk);
     if (same)
       copy(chunk + tiling_.stages, "t4", "t5", "t20");
@@ -226,62 +214,22 @@ class Writer {
       line("ld.param.u64 q{0}, [other{1}]; cvta.to.global.u64 q{0}, q{0}; add.u64 q{0}, q{0}, q6;", 12 + i, i);
     for (std::size_t sum = 0; sum < filters_.size(); ++sum) {
       const std::size_t offset = filters_[sum] * plane;
-      const std::string bias = number(layer_.bias == nullptr ? 0.0F : layer_.bias[filters_[sum]]);
-      line("{} v{}, a{}, {};", type_.add, sum, sum, bias);
-      keep_overflow(sum);
+      text_.add_bias(sum, layer_.bias == nullptr ? 0.0F : layer_.bias[filters_[sum]]);
       Index addition = 0;
-      for (const Function& function : layer_.functions) apply(function, sum, offset, addition);
+      for (const Function& function : layer_.functions) {
+        const bool adds = function.kind == Function::Kind::addition;
+        const std::string other = adds ? fmt::format("[q{}+{}]", 12 + addition++, offset) : "";
+        text_.apply(function, sum, filters_.size() + sum, other);
+      }
       line("st.global{}.b32 [q7+{}], v{}{};", tiling_.streams ? ".L2::cache_hint" : "", offset, sum,
            tiling_.streams ? ", q11" : "");
     }
     line("STORED:");
   }
 
-  /// Of halves: a number that is infinite becomes NaN, which no function hides.
-  void keep_overflow(std::size_t sum) {
-    if (!layer_.in_halves) return;
-    const std::string zero = number(0);
-    line("{} v{}, v{}, {}, v{};", type_.fma, sum, sum, zero, sum);
-  }
-
-  void apply(const Function& function, std::size_t sum, std::size_t offset, Index& addition) {
-    const std::size_t other = filters_.size() + sum;
-    if (function.kind == Function::Kind::addition) {
-      line("ld.global.nc.b32 v{}, [q{}+{}];", other, 12 + addition++, offset);
-      line("{} v{}, v{}, v{};", type_.add, sum, sum, other);
-      return keep_overflow(sum);
-    }
-    const std::string a = number(function.a);
-    switch (function.kind) {
-      case Function::Kind::clip:
-        line("{} v{}, v{}, {};", type_.max, sum, sum, a);
-        if (function.b == std::numeric_limits<float>::infinity()) return;
-        line("{} v{}, v{}, {};", type_.min, sum, sum, number(function.b));
-        return;
-      case Function::Kind::leaky:
-        return leak(sum, other, a);
-      default: {  // a line
-        const std::string b = number(function.b);
-        line("{} v{}, v{}, {}, {};", type_.fma, sum, sum, a, b);
-        return keep_overflow(sum);
-      }
-    }
-  }
-
-  /// v = v where that is not below 0, else the slope times v.
-  void leak(std::size_t sum, std::size_t below, const std::string& slope) {
-    if (!layer_.in_halves) {
-      line("setp.lt.f32 p4, v{0}, 0f00000000; @p4 mul.rn.f32 v{0}, v{0}, {1};", sum, slope);
-      return;
-    }
-    const std::string zero = number(0);
-    line("{0} v{3}, v{2}, {4}; {1} v{2}, v{2}, {4};", type_.min, type_.max, sum, below, zero);
-    line("{} v{}, v{}, {}, v{};", type_.fma, sum, below, slope, sum);
-    keep_overflow(sum);
-  }
-
   void end() {
-    line("mov.u32 t3, t32; mov.u32 t4, t24; mov.u32 t5, t25; mov.u32 t20, t26;");
+    line("ld.shared.u32 t3, [t12+64]; setp.lt.u32 p7, t3, t18;");
+    place_of_tile("t3", "t4", "t5", "t20");
     if (!rings_are_even_) line("xor.b32 t33, t33, 1;");
     line("@p7 bra.uni TILE;\nret;\n}}");
   }
@@ -290,11 +238,9 @@ class Writer {
   const GeneratedTiling& tiling_;
   const GeneratedLayer& layer_;
   const std::vector<Index>& filters_;
-  const Type& type_;
-  int next_number_ = 0;       ///< of two registers, so that an instruction may have two
+  Instructions text_;
   std::vector<Offset> next_;  ///< by filter: the first weight that no chunk has had
   bool rings_are_even_ = false;
-  std::string text_;
 };
 
 }  // namespace

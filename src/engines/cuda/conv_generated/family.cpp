@@ -17,6 +17,7 @@
 #include "engines/cuda/conv_generated/launch.hpp"
 #include "engines/cuda/conv_generated/self_test.hpp"
 #include "engines/cuda/conv_generated/shared_layer.hpp"
+#include "engines/cuda/runtime/buffer.hpp"
 #include "engines/cuda/runtime/device.hpp"
 #include "model/graph/node_text.hpp"
 #include "model/operations/geometry.hpp"
@@ -120,10 +121,15 @@ class BoundGenerated final : public program::Bound {
 
  private:
   void make_launch() {
+    const std::size_t counters = shared_->loaded->kernels().size() * kCounterStep;
+    if (drawn_.empty()) {
+      drawn_ = DeviceBuffer<Index>(counters, cudaStreamPerThread);
+      check(cudaMemsetAsync(drawn_.data(), 0, drawn_.bytes(), cudaStreamPerThread));
+    }
     std::vector<const float*> others;
     for (std::size_t i = own_inputs_; i < operands_.inputs.size(); ++i) others.push_back(operands_.floats(i));
     launch_ = std::make_unique<LayerLaunch>(*shared_->loaded, layer_.shape, layer_.tiling, operands_.floats(0), others,
-                                            operands_.results(), limits().multiprocessors);
+                                            operands_.results(), drawn_.data(), limits().multiprocessors);
   }
 
   /// Compares the two on random numbers, bit by bit, in the memory of the operands, which hold nothing yet.
@@ -151,6 +157,7 @@ class BoundGenerated final : public program::Bound {
   std::string name_;
   std::chrono::steady_clock::time_point deadline_;
   std::shared_ptr<SharedLayer> shared_;
+  DeviceBuffer<Index> drawn_;  ///< see LayerLaunch
   std::unique_ptr<LayerLaunch> launch_;
   Operands operands_;
 };

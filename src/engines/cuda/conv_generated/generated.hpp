@@ -78,7 +78,8 @@ struct GeneratedLayer {
 bool can_be_generated(const std::vector<Function>& functions);
 
 /// The kernel `convolve` for some filters, in PTX. Its arguments: the map of the input (64 x 16 bits), the address of
-/// the output, the number of tiles of all blocks of images, the address of each addition's operand.
+/// the output, the number of tiles of all blocks of images, the address of a counter of 32 bits, which is 0 before and
+/// after a run, the address of each addition's operand.
 std::string generated_code(const GeneratedLayer& layer, const std::vector<Index>& filters);
 
 /// Of all that a layer's machine code depends on, the compiler and the architecture included: 32 digits.

@@ -19,16 +19,17 @@ LoadedLayer::LoadedLayer(const std::vector<std::vector<std::byte>>& code, std::s
 }
 
 LayerLaunch::LayerLaunch(const LoadedLayer& layer, const DirectShape& shape, const GeneratedTiling& tiling,
-                         const float* x, const std::vector<const float*>& others, float* y, Index multiprocessors) {
+                         const float* x, const std::vector<const float*>& others, float* y, Index* drawn,
+                         Index multiprocessors) {
   CUtensorMap map = input_map(shape, tiling.channels, tiling.read, tiling.steps, x);
   Index tiles = tiling.tiles(shape) * shape.blocks;
   std::vector<const float*> addends = others;
-  std::vector<void*> arguments{&map, static_cast<void*>(&y), &tiles};
+  std::vector<void*> arguments{&map, static_cast<void*>(&y), &tiles, static_cast<void*>(&drawn)};
   for (const float*& addend : addends) arguments.push_back(static_cast<void*>(&addend));
   Graph graph;
   check(cudaGraphCreate(graph.out(), 0));
   const auto kernels = static_cast<Index>(layer.kernels().size());
-  for (Index i = 0; i < kernels; ++i) {
+  for (Index i = 0; i < kernels; ++i, drawn += kCounterStep) {
     const Index own = tiling.blocks_stay ? multiprocessors * (i + 1) / kernels - multiprocessors * i / kernels : tiles;
     cudaKernelNodeParams node{};
     node.func = reinterpret_cast<void*>(layer.kernels()[i]);

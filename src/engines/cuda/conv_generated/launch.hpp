@@ -23,12 +23,15 @@ class LoadedLayer {
   std::vector<cudaKernel_t> kernels_;
 };
 
+inline constexpr std::size_t kCounterStep = 32;  ///< so that no two are in a line of the cache
+
 /// All kernels of a layer side by side, with their arguments: a graph, as more streams would wait for one another.
 class LayerLaunch {
  public:
-  /// `others`: the operands of additions. All are in images32.
+  /// `others`: the operands of additions. All are in images32, or halves. `drawn`: counters of the kernels, which are
+  /// kCounterStep numbers apart.
   LayerLaunch(const LoadedLayer& layer, const DirectShape& shape, const GeneratedTiling& tiling, const float* x,
-              const std::vector<const float*>& others, float* y, Index multiprocessors);
+              const std::vector<const float*>& others, float* y, Index* drawn, Index multiprocessors);
 
   void run(cudaStream_t stream) const { check(cudaGraphLaunch(graph_, stream)); }
 
