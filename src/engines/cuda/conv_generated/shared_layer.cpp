@@ -32,6 +32,17 @@ void start_loading(SharedLayer& shared, int ordinal, std::size_t shared_bytes) {
   }
 }
 
+/// The images that a model's program is for: it is read once for all layers, by a caller at a time.
+Extent images_of(const StoredProgram& program) {
+  static std::string text;
+  static Extent images = 0;
+  if (program.text != text) {
+    images = program::StoredReader(program).batch();
+    text = program.text;
+  }
+  return images;
+}
+
 }  // namespace
 
 void SharedLayer::load(std::chrono::steady_clock::time_point deadline, std::size_t shared_bytes) {
@@ -65,7 +76,7 @@ std::shared_ptr<SharedLayer> shared_layer(const Layer& layer, const Model& model
                         .of_model = stored == of_model.end() ? Array<std::byte>() : stored->bytes});
   shared->digest = digest;
   shared->model_has_others = !of_model.empty() && stored == of_model.end();
-  if (shared->model_has_others && model.program) shared->model_images = program::StoredReader(*model.program).batch();
+  if (shared->model_has_others && model.program) shared->model_images = images_of(*model.program);
   if (shared->code.source() != program::Prepared::Source::compiled)
     start_loading(*shared, ordinal, layer.tiling.shared_bytes());
   known = shared;
