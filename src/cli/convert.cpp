@@ -53,9 +53,10 @@ CommandForm convert_form() {
        "conv_generated its code, too")                                                                         //
       ("tune", "choose the kernels of --program by times measured on this machine instead of predicted ones")  //
       ("batch", takes("N"),
-       "images at a time that --program is for; default: as many as infer would take")                        //
-      ("threads", takes("T"), "threads that --program is for; default: as many as the process may use")       //
-      ("compile-seconds", takes("SECONDS"), "generate code of --program for at most this time; default: 60")  //
+       "images at a time that --program is for; default: as many as infer would take")                         //
+      ("threads", takes("T"), "threads that --program is for; default: as many as the process may use")        //
+      ("precision", takes("fp32|bf16|fp16-sums"), "that --program computes in; default: the variant's first")  //
+      ("compile-seconds", takes("SECONDS"), "generate code of --program for at most this time; default: 60")   //
       ("host-memory", takes("SIZE", "auto"),
        "500M, 4G; a larger .spdnn or TSV network is converted layer by layer")                                     //
       ("shape", takes("N,C,H,W"), "shape of a model's input; the letter N means any number; default: the file's")  //
@@ -149,6 +150,7 @@ void convert_model(const Path& in, const Path& out, const po::variables_map& val
     if (*variant != "auto") settings.variant = *variant;
     settings.batch = count_of(values, "batch").value_or(0);
     if (const auto threads = text_of(values, "threads")) settings.threads = parse_threads(*threads);
+    if (const auto precision = text_of(values, "precision")) settings.precision = parse_precision(*precision);
     if (const auto seconds = text_of(values, "compile-seconds"))
       settings.compile_seconds = parse_seconds_or_0("compile-seconds", *seconds);
     FileNotes notes;
@@ -157,7 +159,8 @@ void convert_model(const Path& in, const Path& out, const po::variables_map& val
     model.code = std::move(compiled.code);
     print_notes(notes);
   } else {
-    refuse(values, {"batch", "threads", "tune", "compile-seconds"}, "a model that is stored without --program");
+    refuse(values, {"batch", "threads", "tune", "precision", "compile-seconds"},
+           "a model that is stored without --program");
   }
   const auto weights = text_of(values, "weights");
   if (weights && out.extension() != ".onnx") throw UsageError("--weights: only .onnx has forms to choose from");
@@ -224,8 +227,8 @@ int convert(const Arguments& arguments) {
     return 0;
   }
   refuse(values,
-         {"shape", "program", "tune", "batch", "threads", "compile-seconds", "weights", "to", "inputs", "table",
-          "first", "subtract", "divide", "mean", "std"},
+         {"shape", "program", "tune", "batch", "threads", "precision", "compile-seconds", "weights", "to", "inputs",
+          "table", "first", "subtract", "divide", "mean", "std"},
          "networks and images");
   if (kind == Kind::network)
     convert_network(in, out, values);

@@ -279,6 +279,10 @@ refused() {
     convert m.spdnn none/m.spdnn --batch 2
   refused 2 '*--compile-seconds cannot be used with a model that is stored without --program' \
     convert m.spdnn none/m.spdnn --compile-seconds 2
+  refused 2 '*--precision cannot be used with a model that is stored without --program' \
+    convert m.spdnn none/m.spdnn --precision bf16
+  refused 2 "*--precision: 'half' is not one of *" convert m.spdnn none/m.spdnn --program conv_dense --precision half
+  refused 2 '*conv_dense *fp16-sums*' convert m.spdnn none/m.spdnn --program conv_dense --precision fp16-sums
   refused 2 "*--compile-seconds: 'soon'*" convert m.spdnn none/m.spdnn --program conv_dense --compile-seconds soon
   refused 2 '*conv_reference: has no choice of kernels that could be measured' \
     convert m.spdnn none/m.spdnn --program conv_reference --tune
