@@ -117,20 +117,59 @@ TEST_P(EmulatedElements, ResizedPlanesLieBetweenElements) {
   }
 }
 
-TEST_P(EmulatedElements, PoolsAreOverWindows) {
+/// Calls work(pool, pooling, one) for pools of images of 3 x 7 x 5, whose windows are padded.
+template <class Work>
+void for_each_pool(Index together, const Work& work) {
   for (const Pool::Kind kind : {Pool::Kind::max, Pool::Kind::average})
     for (const bool count_padding : {false, true}) {
       const Window window{
           .kernel = {3, 2}, .stride = {2, 1}, .dilation = {1, 2}, .pad_begin = {1, 0}, .pad_end = {1, 1}};
-      Alone one(Pool{.kind = kind, .window = window, .count_padding = count_padding}, {3, 7, 5}, GetParam());
-      const ImageExtents out = image_extents(one.expected.shape);
-      Pooling pooling{window_axes({kImages, 3, 7, 5}, out, window)};
+      Alone one(Pool{.kind = kind, .window = window, .count_padding = count_padding}, {3, 7, 5}, together);
+      Pooling pooling{window_axes({kImages, 3, 7, 5}, image_extents(one.expected.shape), window)};
       std::copy(window.pad_end.begin(), window.pad_end.end(), pooling.pad_end);
       pooling.maximum = kind == Pool::Kind::max;
       pooling.count_padding = count_padding;
-      run_elements([&] { pool_kernel(one.x.data(), one.blocks * 3, one.together, pooling, one.y.data()); });
-      EXPECT_LE(one.deviation(), 1) << count_padding;
+      work(pooling, one);
     }
+}
+
+/// The kernel on numbers that lie as `Numbers` does.
+template <class Numbers>
+void run_pool(const void* x, std::size_t planes, Index together, const Pooling& pooling, void* y) {
+  run_elements([&] {
+    pool_kernel(static_cast<const Numbers*>(x), planes, together / Numbers::kNumbers, pooling,
+                static_cast<Numbers*>(y));
+  });
+}
+
+TEST_P(EmulatedElements, PoolsAreOverWindows) {
+  for_each_pool(GetParam(), [](const Pooling& pooling, Alone& one) {
+    const auto run = one.together == 1 ? run_pool<FloatOfPlace> : run_pool<FloatsOfPlace>;
+    run(one.x.data(), one.blocks * 3, one.together, pooling, one.y.data());
+    EXPECT_LE(one.deviation(), 1) << pooling.maximum << pooling.count_padding;
+  });
+}
+
+TEST(EmulatedHalves, PoolsAreOverWindowsAndKeepNaN) {
+  constexpr Index kTogether = 64;  // images, of which 40 exist
+  constexpr std::size_t kElement = 2 * 35 + 17;
+  for_each_pool(1, [](const Pooling& pooling, Alone& one) {
+    std::vector<__half> x(one.elements * kTogether), y(one.results * kTogether);
+    for (std::size_t i = 0; i < one.x.size(); ++i)
+      x[i % one.elements * kTogether + i / one.elements] = __float2half_rn(one.x[i]);
+    x[kElement * kTogether + 3] = __float2half_rn(NAN);
+    run_pool<HalvesOfPlace>(x.data(), 3, kTogether, pooling, y.data());
+    bool is_nan = false;
+    for (std::size_t i = 0; i < one.expected.values.size(); ++i) {
+      const float found = __half2float(y[i % one.results * kTogether + i / one.results]);
+      const bool other = i / one.results != 3 || i % one.results < one.results / 3 * 2;
+      is_nan = is_nan || std::isnan(found);
+      if (other) {
+        EXPECT_NEAR(found, one.expected.values[i], 1e-3);
+      }
+    }
+    EXPECT_TRUE(is_nan) << pooling.maximum;
+  });
 }
 
 /// The largest ratio to the bound of a product of two values, of which those without kBatchExtent are constants.

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -32,6 +33,7 @@ struct Ran {
   std::vector<std::string> notes;
   std::vector<StoredCode> code;
   bool overflow = false;
+  std::size_t steps_in_halves = 0;
 };
 
 class ConvGenerated : public ::testing::Test {
@@ -53,13 +55,19 @@ class ConvGenerated : public ::testing::Test {
     if (generated) kernels.insert(kernels.begin(), &favoured);
     const auto model = std::make_shared<const Model>(one.model);
     const auto batch = static_cast<Index>(one.inputs.front().shape.front());
-    const auto engine = program::make(model, {.batch = batch, .threads = 2, .compile_seconds = compile_seconds},
-                                      kernels, direct.target(0));
+    const ModelEngineOptions options{.batch = batch, .threads = 2, .compile_seconds = compile_seconds};
+    const auto target = direct.target(0);
+    const auto engine = program::make(model, options, kernels, target);
     const auto depth = static_cast<Index>(model->nodes.size());
     engine->load(one.inputs.front());
     for (Index next = 0; next < depth;) next = engine->advance(next, depth);
     std::vector<Tensor> outputs = engine->outputs();
-    return {std::move(outputs), engine->notes(), engine->code(), engine->overflow().has_value()};
+    const program::Program program = program::program_for(*model, options, kernels, target.get());
+    const auto in_halves = std::ranges::count_if(program.actions, [](const program::Action& action) {
+      return action.kind == program::Action::Kind::step && action.output.layout.type == program::ElementType::fp16;
+    });
+    return {std::move(outputs), engine->notes(), engine->code(), engine->overflow().has_value(),
+            static_cast<std::size_t>(in_halves)};
   }
 
   static bool same_bits(const Ran& a, const Ran& b) {
@@ -119,21 +127,21 @@ TEST_F(ConvGenerated, TakesLayersOfManyKernelsAndTiles) {
   }
 }
 
-/// The bound is that of ConvRivals; here, that code in halves gives the bits of the kernel by taps, from the images of
-/// the host to the outputs there.
-TEST_F(ConvGenerated, AddsInHalvesLikeTheKernelByTaps) {
+/// The bound is that of ConvRivals, and the bits are compared with the kernel by taps before the first use; here, from
+/// the images of the host to the outputs there, with code and without.
+TEST_F(ConvGenerated, AddsInHalvesOrByConvDirectInFp32) {
   std::size_t generated = 0;
   for (const ModelCase& one : testing::convolution_battery()) {
     const Ran found = run(one, true, 600, Precision::fp16_sums);
     if (found.notes.empty()) continue;  // conv_direct's: groups
     const Ran late = run(one, true, 1e-9, Precision::fp16_sums);
-    EXPECT_TRUE(same_bits(found, late)) << one.name;
-    EXPECT_FALSE(found.overflow) << one.name;
+    EXPECT_FALSE(found.overflow || late.overflow) << one.name;
     EXPECT_NE(found.notes[0].find("of generated code for 1 node, compiled"), std::string::npos) << found.notes[0];
-    EXPECT_NE(late.notes[0].find("is computed by conv_direct, by taps: "), std::string::npos) << late.notes[0];
+    EXPECT_NE(late.notes[0].find("is computed by conv_direct in fp32: "), std::string::npos) << late.notes[0];
     const std::vector<Bounded> expected = evaluate(one.model, one.inputs);
     for (std::size_t i = 0; i < expected[0].values.size(); ++i)
-      EXPECT_NEAR(found.outputs[0].values[i], expected[0].values[i], 0.05) << one.name;
+      for (const Ran* const ran : {&found, &late})
+        EXPECT_NEAR(ran->outputs[0].values[i], expected[0].values[i], 0.05) << one.name;
     ++generated;
   }
   EXPECT_GT(generated, 20);
@@ -158,6 +166,48 @@ TEST_F(ConvGenerated, ReportsOverflowOfHalves) {
   }
 }
 
+/// Pools keep to halves, so that a network changes layouts at its ends alone, and overflow is seen behind them.
+TEST_F(ConvGenerated, PoolsInHalves) {
+  testing::Rng rng(9);
+  ModelBuilder builder;
+  ValueId value = builder.input({kBatchExtent, 6, 18, 17});
+  value = builder.add(testing::random_convolution(rng, 6, 8, testing::same_window(3, 3), 0.6), {value});
+  value = builder.add(testing::make_clip(0, 6), {value});
+  value = builder.add(Pool{.window = {.kernel = {2, 2}, .stride = {2, 2}}}, {value});
+  value = builder.add(testing::random_convolution(rng, 8, 6, testing::same_window(3, 3), 0.6), {value});
+  value = builder.add(GlobalPool{Pool::Kind::average}, {value});
+  ModelCase one{"pools", builder.finish({value}), {testing::random_tensor(rng, {70, 6, 18, 17})}};
+  const Ran found = run(one, true, 600, Precision::fp16_sums);
+  EXPECT_EQ(found.steps_in_halves, 4U);
+  EXPECT_FALSE(found.overflow);
+  const std::vector<Bounded> expected = evaluate(one.model, one.inputs);
+  for (std::size_t i = 0; i < expected[0].values.size(); ++i)
+    EXPECT_NEAR(found.outputs[0].values[i], expected[0].values[i], 0.05);
+  std::vector<float> large(one.inputs[0].values.begin(), one.inputs[0].values.end());
+  for (float& number : large) number *= 1e6F;
+  one.inputs[0] = testing::make_tensor(one.inputs[0].shape, large);
+  for (const double compile_seconds : {600.0, 1e-9})
+    EXPECT_TRUE(run(one, true, compile_seconds, Precision::fp16_sums).overflow) << compile_seconds;
+}
+
+TEST_F(ConvGenerated, FusesNoSlopeBeyondHalves) {
+  constexpr float kSlope = 1e5F;
+  testing::Rng rng(10);
+  ModelBuilder builder;
+  const ValueId x = builder.input({kBatchExtent, 6, 9, 9});
+  const ValueId y = builder.add(testing::random_convolution(rng, 6, 6, testing::same_window(3, 3), 0.6), {x});
+  const ValueId slope = builder.constant(testing::make_tensor({1}, {kSlope}));
+  const ModelCase one{"slope",
+                      builder.finish({builder.add(Elementwise{Elementwise::Kind::multiply}, {y, slope})}),
+                      {testing::random_tensor(rng, {35, 6, 9, 9})}};
+  const Ran found = run(one, true, 600, Precision::fp16_sums);
+  EXPECT_EQ(found.steps_in_halves, 1U);
+  EXPECT_FALSE(found.overflow);
+  const std::vector<Bounded> expected = evaluate(one.model, one.inputs);
+  for (std::size_t i = 0; i < expected[0].values.size(); ++i)
+    EXPECT_NEAR(found.outputs[0].values[i] / kSlope, expected[0].values[i] / kSlope, 0.05);
+}
+
 TEST_F(ConvGenerated, FusesFunctionsAndAdditions) {
   testing::Rng rng(6);
   using Kind = Activation::Kind;
@@ -171,7 +221,12 @@ TEST_F(ConvGenerated, FusesFunctionsAndAdditions) {
     const ModelCase one{
         "fused", builder.finish({builder.add(activation, {sum})}), {testing::random_tensor(rng, {35, 6, 9, 9})}};
     EXPECT_EQ(expect_right(one), 1);
-    EXPECT_TRUE(same_bits(run(one, true, 600, Precision::fp16_sums), run(one, true, 1e-9, Precision::fp16_sums)));
+    const Ran exact = run(one, false);
+    for (const double compile_seconds : {600.0, 1e-9}) {
+      const Ran found = run(one, true, compile_seconds, Precision::fp16_sums);
+      for (std::size_t i = 0; i < exact.outputs[0].values.size(); ++i)
+        EXPECT_NEAR(found.outputs[0].values[i], exact.outputs[0].values[i], 0.05);
+    }
   }
 }
 

@@ -527,7 +527,26 @@ TEST(GeneratedCode, AppliesFunctionsAfterTheBias) {
   EXPECT_EQ(result({{Kind::leaky, 2}}), (std::vector<float>{1.5F, -9, 5.5F, 0}));
   EXPECT_EQ(result({{Kind::line, 2, 1}}), (std::vector<float>{4, -8, 12, 1}));
   EXPECT_EQ(result({{Kind::addition}, {Kind::clip, 0, INFINITY}}), (std::vector<float>{11.5F, 15.5F, 35.5F, 40}));
-  EXPECT_FALSE(can_be_generated({{Kind::sigmoid}}));
+}
+
+TEST(GeneratedCode, IsForFunctionsWhoseNumbersAreWithinHalves) {
+  using Kind = Function::Kind;
+  EXPECT_FALSE(can_be_generated({{Kind::sigmoid}}, false));
+  for (const Function& function : {Function{Kind::line, 1e5F, 0},
+                                   {Kind::line, 1, 1e5F},
+                                   {Kind::line, 1e-9F, 0},
+                                   {Kind::leaky, 1e-9F},
+                                   {Kind::clip, 1e5F, 2e5F},
+                                   {Kind::clip, -2e5F, -1e5F}}) {
+    EXPECT_TRUE(can_be_generated({function}, false)) << function.a;
+    EXPECT_FALSE(can_be_generated({function}, true)) << function.a << " " << function.b;
+  }
+  for (const Function& function : {Function{Kind::line, -2, 0},
+                                   {Kind::leaky, 0.01F},
+                                   {Kind::clip, 0, INFINITY},
+                                   {Kind::clip, -1e5F, 1e5F},
+                                   {Kind::addition}})
+    EXPECT_TRUE(can_be_generated({function}, true)) << function.a << " " << function.b;
 }
 
 /// What stands in `value` beside values differs between the readers of models.

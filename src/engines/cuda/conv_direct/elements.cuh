@@ -22,13 +22,13 @@ inline unsigned element_blocks(std::size_t elements, Index together) {
       std::min<std::size_t>((elements * together + kElementThreads - 1) / kElementThreads, 1U << 16U));
 }
 
-/// Calls `work(i, lane)` for each of 0 .. count-1 and each of the images of a block, of which there are 1 or 32. For
+/// Calls `work(i, lane)` for each of 0 .. count-1 and each of the images of a block, or groups of them: 1, 8 or 32. For
 /// kernels of launch_overlapped().
 template <class Work>
 __device__ void for_each_element(std::size_t count, Index together, Work work) {
   wait_for_kernel_before();
   let_next_kernel_begin();
-  const Index shift = together == 1 ? 0 : 5;
+  const auto shift = static_cast<Index>(__popc(together - 1));
   for (std::size_t i = std::size_t{blockIdx.x} * kElementThreads + threadIdx.x; i < count << shift;
        i += std::size_t{gridDim.x} * kElementThreads)
     work(i >> shift, static_cast<Index>(i) & (together - 1));

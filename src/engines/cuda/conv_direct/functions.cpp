@@ -13,6 +13,7 @@
 #include "engines/cuda/conv_direct/axes.hpp"
 #include "engines/cuda/conv_direct/epilogue.hpp"
 #include "engines/cuda/conv_direct/kernels.hpp"
+#include "program/operation_kernel.hpp"
 
 namespace spdnn::cuda {
 
@@ -90,19 +91,27 @@ Offers offers_of_two(const Request& request, const Broadcast& broadcast, double 
   });
 }
 
-Offers offers_of(const Request& request, const Window& window, Pool::Kind kind, bool count_padding) {
-  if (!has_images(request, 0)) return {};
+Offer pool_offer(const Request& request, const Pool& node, const Layout& layout) {
   const ImageExtents in = image_extents(request.inputs[0].shape);
-  Pooling pooling{window_axes(in, image_extents(request.output_shape()), window)};
-  std::copy(window.pad_end.begin(), window.pad_end.end(), pooling.pad_end);
-  pooling.maximum = kind == Pool::Kind::max;
-  pooling.count_padding = count_padding;
-  return in_both_layouts([&](const Layout& layout) {
-    const std::size_t planes = blocks_of(layout, request.output_shape()) * static_cast<std::size_t>(in.channels);
-    return element_offer(request, layout, [=, together = images_together(layout)](const Operands& at) {
+  Pooling pooling{window_axes(in, image_extents(request.output_shape()), node.window)};
+  std::copy(node.window.pad_end.begin(), node.window.pad_end.end(), pooling.pad_end);
+  pooling.maximum = node.kind == Pool::Kind::max;
+  pooling.count_padding = node.count_padding;
+  const std::size_t planes = blocks_of(layout, request.output_shape()) * static_cast<std::size_t>(in.channels);
+  return element_offer(request, layout, [=, together = images_together(layout)](const Operands& at) {
+    if (layout == kHalves)
+      pool_halves(at.inputs[0], planes, pooling, at.output, cudaStreamPerThread);
+    else
       pool(at.floats(0), planes, together, pooling, at.results(), cudaStreamPerThread);
-    });
   });
+}
+
+/// The pool whose window is a plane.
+Pool as_pool(const Request& request, const GlobalPool& node) {
+  const ImageExtents in = image_extents(request.inputs[0].shape);
+  return {.kind = node.kind,
+          .window = {.kernel = {static_cast<Index>(in.height), static_cast<Index>(in.width)}},
+          .count_padding = false};
 }
 
 }  // namespace
@@ -200,13 +209,21 @@ Offers concat_offers(const Request& request, const Concat& concat) {
 }
 
 Offers pool_offers(const Request& request, const Pool& node) {
-  return offers_of(request, node.window, node.kind, node.count_padding);
+  if (!has_images(request, 0)) return {};
+  return in_both_layouts([&](const Layout& layout) { return pool_offer(request, node, layout); });
+}
+
+Offers half_pool_offers(const Request& request, const Pool& node) {
+  if (!has_images(request, 0)) return {};
+  return program::only(pool_offer(request, node, kHalves));
 }
 
 Offers global_pool_offers(const Request& request, const GlobalPool& node) {
-  const ImageExtents in = image_extents(request.inputs[0].shape);
-  return offers_of(request, {.kernel = {static_cast<Index>(in.height), static_cast<Index>(in.width)}}, node.kind,
-                   false);
+  return pool_offers(request, as_pool(request, node));
+}
+
+Offers half_global_pool_offers(const Request& request, const GlobalPool& node) {
+  return half_pool_offers(request, as_pool(request, node));
 }
 
 }  // namespace spdnn::cuda

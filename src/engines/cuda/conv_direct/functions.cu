@@ -72,6 +72,15 @@ __global__ void __launch_bounds__(kElementThreads)
   });
 }
 
+template <class Numbers>
+void launch_pool(const void* x, std::size_t planes, Index together, const Pooling& pooling, void* y,
+                 cudaStream_t stream) {
+  const Index groups = together / Numbers::kNumbers;
+  launch_overlapped(pool_kernel<Numbers>, element_blocks(planes * pooling.out[0] * pooling.out[1], groups),
+                    kElementThreads, 0, stream, static_cast<const Numbers*>(x), planes, groups, pooling,
+                    static_cast<Numbers*>(y));
+}
+
 }  // namespace
 
 void apply_functions(const float* x, std::size_t count, const Functions& functions, float* y, cudaStream_t stream) {
@@ -109,11 +118,15 @@ void pool(const float* x, std::size_t planes, Index together, const Pooling& poo
   const auto covers = [&](int axis) {
     return pooling.out[axis] == 1 && pooling.kernel[axis] == pooling.in[axis] && pooling.pad[axis] == 0;
   };
-  if (together == 1 && covers(0) && covers(1) && pooling.dilation[0] == 1 && pooling.dilation[1] == 1)
-    return launch_overlapped(pool_planes_kernel, element_blocks(planes, kLanes), kElementThreads, 0, stream, x, planes,
-                             pooling.in[0] * pooling.in[1], pooling.maximum, y);
-  launch_overlapped(pool_kernel, element_blocks(planes * pooling.out[0] * pooling.out[1], together), kElementThreads, 0,
-                    stream, x, planes, together, pooling, y);
+  if (together > 1) return launch_pool<FloatsOfPlace>(x, planes, together, pooling, y, stream);
+  if (!covers(0) || !covers(1) || pooling.dilation[0] != 1 || pooling.dilation[1] != 1)
+    return launch_pool<FloatOfPlace>(x, planes, together, pooling, y, stream);
+  launch_overlapped(pool_planes_kernel, element_blocks(planes, kLanes), kElementThreads, 0, stream, x, planes,
+                    pooling.in[0] * pooling.in[1], pooling.maximum, y);
+}
+
+void pool_halves(const std::byte* x, std::size_t planes, const Pooling& pooling, std::byte* y, cudaStream_t stream) {
+  launch_pool<HalvesOfPlace>(x, planes, 2 * kLanes, pooling, y, stream);
 }
 
 }  // namespace spdnn::cuda

@@ -89,5 +89,7 @@ struct Pooling : WindowAxes {
 };
 
 void pool(const float* x, std::size_t planes, Index together, const Pooling& pooling, float* y, CUstream_st* stream);
+/// Numbers of fp16 in blocks of 64 images; means are computed in fp32.
+void pool_halves(const std::byte* x, std::size_t planes, const Pooling& pooling, std::byte* y, CUstream_st* stream);
 
 }  // namespace spdnn::cuda

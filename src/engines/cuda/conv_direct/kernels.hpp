@@ -25,12 +25,17 @@ Offers product_offers(const program::Request& request, const MatMul& product);
 Offers concat_offers(const program::Request& request, const Concat& concat);
 Offers pool_offers(const program::Request& request, const Pool& node);
 Offers global_pool_offers(const program::Request& request, const GlobalPool& node);
+Offers half_pool_offers(const program::Request& request, const Pool& node);  ///< in kHalves
+Offers half_global_pool_offers(const program::Request& request, const GlobalPool& node);
 Offers pad_offers(const program::Request& request, const Pad& pad);  // moves.cpp
 Offers transpose_offers(const program::Request& request, const Transpose& transpose);
 Offers resize_offers(const program::Request& request, const Resize& node);
 Offers batch_norm_offers(const program::Request& request, const BatchNorm& norm);  // axes.cpp
 Offers softmax_offers(const program::Request& request, const Softmax& node);
 Offers reduce_offers(const program::Request& request, const Reduce& node);
+
+/// Numbers of fp16, two of a lane, of precision fp16-sums.
+inline constexpr program::Layout kHalves{program::Order::images64, program::ElementType::fp16, program::Place::device};
 
 /// Whether the value has the images of the step's output; others are a constant's.
 bool has_images(const program::Request& request, std::size_t input);

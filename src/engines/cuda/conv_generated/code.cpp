@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
+#include "core/types/narrow_floats.hpp"
 #include "engines/cuda/conv_generated/generated.hpp"
 #include "engines/cuda/conv_generated/instructions.hpp"
 
@@ -24,6 +26,12 @@ struct Read {
   std::size_t offset;  ///< in shared memory, in bytes
   std::vector<Term> terms;
 };
+
+/// Whether a number is within fp16, and does not become 0.
+bool is_half(float number) {
+  const float half = float_of_f16(nearest_f16(number));
+  return std::isfinite(half) && (half != 0 || number == 0);
+}
 
 class Writer {
  public:
@@ -245,11 +253,19 @@ class Writer {
 
 }  // namespace
 
-bool can_be_generated(const std::vector<Function>& functions) {
-  return std::all_of(functions.begin(), functions.end(), [](const Function& function) {
+bool can_be_generated(const std::vector<Function>& functions, bool in_halves) {
+  return std::all_of(functions.begin(), functions.end(), [in_halves](const Function& function) {
     using Kind = Function::Kind;
-    return function.kind == Kind::clip || function.kind == Kind::leaky || function.kind == Kind::line ||
-           function.kind == Kind::addition;
+    switch (function.kind) {
+      case Kind::clip:  // a limit beyond all numbers of fp16 is none
+        return !in_halves || ((is_half(function.a) || function.a < 0) && (is_half(function.b) || function.b > 0));
+      case Kind::leaky:
+        return !in_halves || is_half(function.a);
+      case Kind::line:
+        return !in_halves || (is_half(function.a) && is_half(function.b));
+      default:
+        return function.kind == Kind::addition;
+    }
   });
 }
 

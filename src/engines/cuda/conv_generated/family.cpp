@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <map>
 #include <mutex>
 
@@ -61,14 +62,19 @@ const GeneratedLimits& limits() {
   return found != known.end() ? found->second : known.emplace(ordinal, limits_of(ordinal)).first->second;
 }
 
+using Bind = std::function<std::unique_ptr<program::Bound>()>;
+
 /// Runs generated code once that is compiled and has given conv_direct's results, and conv_direct otherwise. In halves
-/// that is conv_direct's kernel by taps, which adds in fp16 as well.
+/// these are the results of the kernel by taps, which adds in fp16 as well, and as it is slow, conv_direct then
+/// computes in fp32.
 class BoundGenerated final : public program::Bound {
  public:
-  BoundGenerated(Layer layer, std::unique_ptr<program::Bound> direct, std::vector<std::size_t> input_bytes,
-                 std::size_t output_bytes, const Request& request)
+  /// `in_fp32`: empty, or of bind_in_fp32().
+  BoundGenerated(Layer layer, std::unique_ptr<program::Bound> direct, Bind in_fp32,
+                 std::vector<std::size_t> input_bytes, std::size_t output_bytes, const Request& request)
       : layer_(std::move(layer)),
         direct_(std::move(direct)),
+        in_fp32_(std::move(in_fp32)),
         input_bytes_(std::move(input_bytes)),
         output_bytes_(output_bytes),
         own_inputs_(request.own_inputs()),
@@ -93,8 +99,9 @@ class BoundGenerated final : public program::Bound {
     } catch (const DeviceError& error) {
       launch_.reset();
       cudaGetLastError();  // else the next launch would report it
-      return {.remark = fmt::format("{} is computed by conv_direct{}: {}", name_, layer_.in_halves ? ", by taps" : "",
-                                    error.what())};
+      if (in_fp32_) (direct_ = in_fp32_())->place(operands_);
+      return {.remark =
+                  fmt::format("{} is computed by conv_direct{}: {}", name_, in_fp32_ ? " in fp32" : "", error.what())};
     }
     return {.remark = code.remark().empty() ? "" : fmt::format("{}: {}", name_, code.remark()),
             .code_bytes = code.bytes(),
@@ -151,6 +158,7 @@ class BoundGenerated final : public program::Bound {
 
   Layer layer_;
   std::unique_ptr<program::Bound> direct_;
+  Bind in_fp32_;
   std::vector<std::size_t> input_bytes_;
   std::size_t output_bytes_;
   std::size_t own_inputs_;
@@ -165,8 +173,9 @@ class BoundGenerated final : public program::Bound {
 /// Those that are compared by measuring, if every tiling is asked for: compiling takes long.
 constexpr std::size_t kMeasuredTilings = 3;
 
+/// `direct`: what code is compared with; `in_fp32`: see BoundGenerated.
 std::vector<Offer> generated_offers(const Request& request, const Convolution& convolution,
-                                    const std::vector<Function>& functions, const Offer& direct) {
+                                    const std::vector<Function>& functions, const Offer& direct, const Bind& in_fp32) {
   const Layout& layout = direct.output;
   DirectShape shape = flattened(direct_shape(
       {image_extents(request.inputs[0].shape), image_extents(request.output_shape()), 1, convolution.window}));
@@ -188,55 +197,66 @@ std::vector<Offer> generated_offers(const Request& request, const Convolution& c
         layout == kHalves ? ", with sums in fp16" : "", tiling.tile[0], tiling.tile[1], tiling.kernels, tiling.channels,
         tiling.stages, request.without.empty() ? "" : fmt::format(", without {}", fmt::join(request.without, ", ")));
     offer.bind = [layer = Layer{shape, tiling, weights, convolution.bias, functions, layout == kHalves},
-                  bind = direct.bind, input_bytes, output_bytes = bytes_of(layout, request.output_shape()), request] {
-      return std::make_unique<BoundGenerated>(layer, bind(), input_bytes, output_bytes, request);
+                  bind = direct.bind, in_fp32, input_bytes, output_bytes = bytes_of(layout, request.output_shape()),
+                  request] {
+      return std::make_unique<BoundGenerated>(layer, bind(), in_fp32, input_bytes, output_bytes, request);
     };
     offers.push_back(std::move(offer));
   }
   return offers;
 }
 
-/// direct_offers(request): those of the kernel that generated code is compared with.
-template <class Direct>
-std::vector<Offer> offers_beside(const Request& request, const Convolution& convolution, const Direct& direct_offers) {
+Request without_functions(Request request) {
+  request.step.fused.clear();
+  request.inputs.resize(request.own_inputs());
+  return request;
+}
+
+std::vector<Offer> offers_in(const Request& request, const Convolution& convolution, bool in_halves) {
   if (convolution.groups != 1 || !has_images(request, 0) || request.compile_seconds <= 0) return {};
-  Request asked = request;
   std::optional<std::vector<Function>> functions = fused_functions(request);
-  const bool fused = functions && can_be_generated(*functions);
-  if (!fused) {
-    functions.emplace();
-    asked.step.fused.clear();
-    asked.inputs.resize(request.own_inputs());
+  const bool fused = functions && can_be_generated(*functions, in_halves);
+  const Request alone = without_functions(request);
+  const Request& asked = fused ? request : alone;
+  if (!fused) functions.emplace();
+  const std::vector<Offer> exact = convolution_offers(in_halves ? alone : asked, convolution);
+  if (exact.empty() || current_device_properties().major < kFirstCapability) return {};
+  Offer direct = exact.front();
+  Bind in_fp32;
+  if (in_halves) {
+    direct = half_offer_by_taps(asked, convolution);
+    in_fp32 = bind_in_fp32(alone, exact.front(), *functions, direct.constants.size());
+    std::ranges::copy(exact.front().constants, std::back_inserter(direct.constants));
   }
-  const std::vector<Offer> direct = direct_offers(asked);
-  if (direct.empty() || current_device_properties().major < kFirstCapability) return {};
-  std::vector<Offer> offers = generated_offers(asked, convolution, *functions, direct.front());
+  std::vector<Offer> offers = generated_offers(asked, convolution, *functions, direct, in_fp32);
   for (Offer& offer : offers) offer.fused = fused;
   return offers;
 }
 
 std::vector<Offer> offers_for(const Request& request, const Convolution& convolution) {
-  return offers_beside(request, convolution,
-                       [&](const Request& asked) { return convolution_offers(asked, convolution); });
+  return offers_in(request, convolution, false);
 }
 
 std::vector<Offer> half_offers_for(const Request& request, const Convolution& convolution) {
   if (!fits_halves(convolution)) return {};
-  return offers_beside(request, convolution,
-                       [&](const Request& asked) { return half_offers_by_taps(asked, convolution); });
+  return offers_in(request, convolution, true);
 }
 
 }  // namespace
 
 }  // namespace cuda
 
-/// In fp16-sums convolutions with sums in fp16 alone.
+/// In fp16-sums convolutions with sums in fp16 alone, and pools of their results.
 program::FamilyKernels kernels_conv_generated(Precision precision) {
   if (const std::string why_not = cuda::why_no_compiler(); !why_not.empty()) return {.why_not = why_not};
   static const program::OperationKernel kernel("conv_generated", cuda::offers_for);
-  static const program::OperationKernel in_halves("conv_generated", cuda::half_offers_for);
-  if (precision == Precision::fp16_sums) return {.kernels = {&in_halves, &cuda::half_changes_kernel()}};
-  return {.kernels = {&kernel}};
+  static const program::OperationKernel in_halves[] = {{"conv_generated", cuda::half_offers_for},
+                                                       {"elements", cuda::half_pool_offers},
+                                                       {"elements", cuda::half_global_pool_offers}};
+  if (precision != Precision::fp16_sums) return {.kernels = {&kernel}};
+  program::FamilyKernels family{.kernels = program::all_of(in_halves)};
+  family.kernels.push_back(&cuda::half_changes_kernel());
+  return family;
 }
 
 }  // namespace spdnn

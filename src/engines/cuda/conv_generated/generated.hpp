@@ -74,8 +74,8 @@ struct GeneratedLayer {
   bool in_halves = false;
 };
 
-/// Whether code can be generated for these functions.
-bool can_be_generated(const std::vector<Function>& functions);
+/// Whether code can be generated for these functions: in halves, for those whose numbers are within fp16.
+bool can_be_generated(const std::vector<Function>& functions, bool in_halves);
 
 /// The kernel `convolve` for some filters, in PTX. Its arguments: the map of the input (64 x 16 bits), the address of
 /// the output, the number of tiles of all blocks of images, the address of a counter of 32 bits, which is 0 before and

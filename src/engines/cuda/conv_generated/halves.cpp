@@ -7,8 +7,10 @@
 #include <memory>
 
 #include "core/types/narrow_floats.hpp"
+#include "engines/cuda/conv_direct/epilogue.hpp"
 #include "engines/cuda/conv_direct/kernels.hpp"
 #include "engines/cuda/conv_direct/taps.hpp"
+#include "engines/cuda/runtime/buffer.hpp"
 
 namespace spdnn::cuda {
 
@@ -33,7 +35,7 @@ class HalfChanges final : public program::Kernel {
     const double seconds = seconds_on_device(static_cast<double>(bytes + bytes_of(kHalves, change.shape)));
     const auto convert = [=](const std::byte* from, std::byte* to) {
       if (to_halves)
-        images32_to_halves(reinterpret_cast<const float*>(from), blocks, elements, to, cudaStreamPerThread);
+        images32_to_halves(reinterpret_cast<const float*>(from), blocks, elements, {}, to, cudaStreamPerThread);
       else
         halves_to_images32(from, blocks, elements, reinterpret_cast<float*>(to), cudaStreamPerThread);
     };
@@ -68,6 +70,55 @@ class HalfChanges final : public program::Kernel {
   }
 };
 
+/// See bind_in_fp32().
+class InFp32 final : public program::Bound {
+ public:
+  InFp32(std::unique_ptr<program::Bound> inner, const Shape& input, const Shape& output,
+         std::vector<Function> functions, std::size_t others)
+      : inner_(std::move(inner)),
+        functions_(std::move(functions)),
+        others_(static_cast<std::ptrdiff_t>(others)),
+        input_(input),
+        output_(output) {}
+
+  void place(const Operands& operands) override {
+    operands_ = operands;
+    Operands inside = operands;
+    inside.inputs = {input_.memory.data()};
+    inside.output = output_.memory.data();
+    inside.constants.erase(inside.constants.begin(), inside.constants.begin() + others_);
+    inner_->place(inside);
+  }
+
+  void run() override {
+    halves_to_images32(operands_.inputs[0], input_.blocks, input_.elements, input_.floats(), cudaStreamPerThread);
+    inner_->run();
+    images32_to_halves(output_.floats(), output_.blocks, output_.elements, with_operands(functions_, 1, operands_),
+                       operands_.output, cudaStreamPerThread);
+  }
+
+ private:
+  /// In images32.
+  struct Value {
+    std::size_t blocks;
+    std::size_t elements;
+    DeviceBuffer<std::byte> memory;
+
+    explicit Value(const Shape& shape)
+        : blocks(blocks_of(program::kImages32, shape)),
+          elements(static_cast<std::size_t>(elements_of_image(shape))),
+          memory(bytes_of(program::kImages32, shape), cudaStreamPerThread) {}
+    float* floats() const { return reinterpret_cast<float*>(memory.data()); }
+  };
+
+  std::unique_ptr<program::Bound> inner_;
+  std::vector<Function> functions_;
+  std::ptrdiff_t others_;
+  Value input_;
+  Value output_;
+  Operands operands_;
+};
+
 bool is_beyond_halves(float number) { return !std::isfinite(float_of_f16(nearest_f16(number))); }
 
 }  // namespace
@@ -81,10 +132,17 @@ bool fits_halves(const Convolution& convolution) {
   return std::none_of(convolution.bias.begin(), convolution.bias.end(), is_beyond_halves);
 }
 
-std::vector<Offer> half_offers_by_taps(const program::Request& request, const Convolution& convolution) {
+Offer half_offer_by_taps(const program::Request& request, const Convolution& convolution) {
   Offer offer = tap_offer(request, convolution, kHalves, convolve_halves_by_taps);
   offer.terms_in_fp16 = program::kAllTerms;
-  return {std::move(offer)};
+  return offer;
+}
+
+std::function<std::unique_ptr<program::Bound>()> bind_in_fp32(const program::Request& request, const Offer& offer,
+                                                              std::vector<Function> functions, std::size_t others) {
+  return [=, input = request.inputs[0].shape, output = request.output_shape(), bind = offer.bind] {
+    return std::make_unique<InFp32>(bind(), input, output, functions, others);
+  };
 }
 
 const program::Kernel& half_changes_kernel() {

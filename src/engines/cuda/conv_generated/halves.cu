@@ -28,10 +28,14 @@ struct Halves {
         return with_overflow_kept(__hfma2(x, a, of(function.b)));
     }
   }
-  static __device__ Word result(Word sum, Word bias, const Functions& functions, std::size_t place) {
-    Word x = with_overflow_kept(__hadd2(sum, bias));
+  /// Functions of a number that may be infinite.
+  static __device__ Word applied(const Functions& functions, Word x, std::size_t place) {
+    x = with_overflow_kept(x);
     for (Index i = 0; i < functions.count; ++i) x = applied(functions.all[i], x, place);
     return x;
+  }
+  static __device__ Word result(Word sum, Word bias, const Functions& functions, std::size_t place) {
+    return applied(functions, __hadd2(sum, bias), place);
   }
 };
 
@@ -47,9 +51,10 @@ __device__ void for_each_pair(std::size_t blocks, std::size_t elements, const Wo
 }
 
 __global__ void __launch_bounds__(kElementThreads)
-    to_halves_kernel(const float2* from, std::size_t blocks, std::size_t elements, __half2* to) {
+    to_halves_kernel(const float2* from, std::size_t blocks, std::size_t elements,
+                     const __grid_constant__ Functions functions, __half2* to) {
   for_each_pair(blocks, elements, [&](std::size_t word, bool exists, std::size_t pair) {
-    to[word] = exists ? __float22half2_rn(from[pair]) : __half2{};
+    to[word] = exists ? Halves::applied(functions, __float22half2_rn(from[pair]), word) : __half2{};
   });
 }
 
@@ -68,10 +73,10 @@ void convolve_halves_by_taps(const DirectShape& shape, const Index* begins, cons
                              reinterpret_cast<__half2*>(y), stream);
 }
 
-void images32_to_halves(const float* from, std::size_t blocks, std::size_t elements, std::byte* to,
-                        cudaStream_t stream) {
+void images32_to_halves(const float* from, std::size_t blocks, std::size_t elements, const Functions& functions,
+                        std::byte* to, cudaStream_t stream) {
   launch_overlapped(to_halves_kernel, element_blocks((blocks + 1) / 2 * elements, kLanes), kElementThreads, 0, stream,
-                    reinterpret_cast<const float2*>(from), blocks, elements, reinterpret_cast<__half2*>(to));
+                    reinterpret_cast<const float2*>(from), blocks, elements, functions, reinterpret_cast<__half2*>(to));
 }
 
 void halves_to_images32(const std::byte* from, std::size_t blocks, std::size_t elements, float* to,

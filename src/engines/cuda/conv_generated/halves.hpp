@@ -1,15 +1,16 @@
 #pragma once
 
-// Numbers of fp16, two of a lane, for precision fp16-sums.
+// Convolutions in kHalves, for precision fp16-sums.
 
+#include <cstddef>
+#include <functional>
+#include <memory>
 #include <vector>
 
 #include "engines/cuda/conv_direct/direct.hpp"
-#include "program/kernel.hpp"
+#include "engines/cuda/conv_direct/kernels.hpp"
 
 namespace spdnn::cuda {
-
-inline constexpr program::Layout kHalves{program::Order::images64, program::ElementType::fp16, program::Place::device};
 
 /// Non-zero weights of a filter, of which an error bound of their sum in fp16 is still less than the sum of absolute
 /// values itself.
@@ -19,7 +20,13 @@ inline constexpr Offset kMostTermsInHalves = 1020;
 bool fits_halves(const Convolution& convolution);
 
 /// That of the kernel by taps, which computes the bits of generated code in halves.
-std::vector<program::Offer> half_offers_by_taps(const program::Request& request, const Convolution& convolution);
+program::Offer half_offer_by_taps(const program::Request& request, const Convolution& convolution);
+
+/// Binds a convolution of values in kHalves by an offer in fp32, between changes of layout, for which it has memory of
+/// its own. The functions follow in halves, where they hide no NaN. The offer's constants follow `others`.
+std::function<std::unique_ptr<program::Bound>()> bind_in_fp32(const program::Request& request,
+                                                              const program::Offer& offer,
+                                                              std::vector<Function> functions, std::size_t others);
 
 /// Between kHalves and other layouts of a device, or rows of the host.
 const program::Kernel& half_changes_kernel();
@@ -29,9 +36,10 @@ const program::Kernel& half_changes_kernel();
 void convolve_halves_by_taps(const DirectShape& shape, const Index* begins, const Tap* taps, const float* bias,
                              const float* x, const Functions& functions, float* y, CUstream_st* stream);
 
-// Images of `elements` numbers each. `blocks`: of images32; the last block of halves is filled up with zeros.
-void images32_to_halves(const float* from, std::size_t blocks, std::size_t elements, std::byte* to,
-                        CUstream_st* stream);
+// Images of `elements` numbers each. `blocks`: of images32; the last block of halves is filled up with zeros. Numbers
+// that exceed fp16 become NaN; then functions that can be generated are applied.
+void images32_to_halves(const float* from, std::size_t blocks, std::size_t elements, const Functions& functions,
+                        std::byte* to, CUstream_st* stream);
 void halves_to_images32(const std::byte* from, std::size_t blocks, std::size_t elements, float* to,
                         CUstream_st* stream);
 
