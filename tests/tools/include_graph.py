@@ -49,7 +49,7 @@ ROOMS = {
     "engines/cpu/lanes": ["program"],
     "engines/cpu": ["program", "engines/cpu/lanes"],
     "engines/cpu/onednn": ["engines/cpu"],
-    "engines/cpu/plain": ["program"],
+    "engines/cpu/plain": ["program", "engines/cpu/lanes"],
     "engines/cpu/sparse_linear": ["program"],
     "engines/cpu/depthwise": ["engines/cpu"],
     "engines/cpu/sparse_conv": ["engines/cpu"],

@@ -77,7 +77,7 @@ double Tiling::cycles_in_tiles() const {
       number(shape.filters()) *
       (square > 0 ? number(rows_of_part) * registers(shape.out.width) : registers(rows_of_part * shape.out.width)) *
       sum;
-  return 60 + (lanes == 16 && lanes::halves_avx512() ? 1.85 : 1) * (copied + sums);
+  return 60 + (lanes::computes_in_halves(lanes) ? 1.85 : 1) * (copied + sums);
 }
 
 double Tiling::cycles_in_place() const {
@@ -99,7 +99,7 @@ double Tiling::cycles_of_plane_by_windows() const {
   const Extent registers = divided(rows_of_part, form.down * form.together) * form.down *
                            (form.together == 2 ? 1 : divided(shape.out.width, form.columns));
   const double of_register = square == 5 ? 43 : shape.window.stride[1] == 2 ? 19.5 : 12;
-  const double wholes = lanes::halves_avx512() ? 1 : 0.6;  // 0.5 to 0.95 of a Sapphire Rapids
+  const double wholes = lanes::halves_avx512() ? 1 : 0.6;  // 0.5 to 0.95 on a Sapphire Rapids
   return wholes * (20 + of_register * static_cast<double>(registers));
 }
 

@@ -62,9 +62,12 @@ inline bool halves_avx512() {
   return halves;
 }
 
+/// The same of registers of that many lanes.
+inline bool computes_in_halves(std::int64_t lanes) { return lanes == 16 && halves_avx512(); }
+
 /// Multiply-adds of a cycle with registers of that many lanes: two registers.
 inline double multiply_adds_per_cycle(std::int64_t lanes) {
-  return 2 * static_cast<double>(lanes == 16 && halves_avx512() ? 8 : lanes);
+  return 2 * static_cast<double>(computes_in_halves(lanes) ? 8 : lanes);
 }
 
 /// The loops that this processor runs, those with the longest registers first; never empty. Null where the compiler
@@ -81,7 +84,7 @@ std::vector<const Kernels*> runnable(const Kernels* avx512, const Kernels* avx2,
 /// Those of them among which predicted times decide: the first, and the next where AVX-512 is computed in halves.
 template <class Kernels>
 std::vector<const Kernels*> offered(const std::vector<const Kernels*>& runnable) {
-  return {runnable.begin(), runnable.begin() + (halves_avx512() && runnable.front()->lanes == 16 ? 2 : 1)};
+  return {runnable.begin(), runnable.begin() + (computes_in_halves(runnable.front()->lanes) ? 2 : 1)};
 }
 
 }  // namespace spdnn::lanes

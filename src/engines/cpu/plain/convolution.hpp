@@ -33,6 +33,8 @@ Extent filters_together();
 /// Numbers that the packed weights take, and their packing. Those that fill up the last block are zero.
 std::size_t packed_size(const ConvolutionShape& shape);
 void pack_weights(const ConvolutionShape& shape, const CsrMatrix& weights, float* packed);
+/// Of convolve(): products of whole blocks of filters and tiles of pixels, and what each pixel takes beside them.
+double predicted_seconds(const ConvolutionShape& shape, int threads);
 /// Numbers of working memory.
 std::size_t convolution_scratch(const ConvolutionShape& shape);
 

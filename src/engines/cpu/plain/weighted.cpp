@@ -6,14 +6,10 @@
 #include "engines/cpu/plain/convolution.hpp"
 #include "engines/cpu/plain/kernels.hpp"
 #include "program/epilogue.hpp"
-#include "program/predict.hpp"
 
 namespace spdnn::plain {
 
 namespace {
-
-constexpr double kEfficiency = 0.2;  ///< of the peak
-constexpr double kEfficiencyOfDepthwise = 0.03;
 
 /// Rows and images with their channels innermost are the same to it.
 Offer offer_of(const Request& request, const ConvolutionShape& shape, const CsrMatrix& weights,
@@ -28,9 +24,7 @@ Offer offer_of(const Request& request, const ConvolutionShape& shape, const CsrM
   if (!bias.empty())
     offer.constants.push_back({1, "plain", bias.size() * sizeof(float),
                                [&bias](std::byte* to) { std::memcpy(to, bias.data(), bias.size() * sizeof(float)); }});
-  const double products = static_cast<double>(shape.out.images * shape.out.pixels()) * weights.rows * weights.cols;
-  offer.seconds =
-      program::arithmetic_seconds(products, shape.depthwise() ? kEfficiencyOfDepthwise : kEfficiency, request.threads);
+  offer.seconds = predicted_seconds(shape, request.threads);
   offer.bind = [shape, has_bias = !bias.empty(), epilogue = program::Epilogue(request)] {
     return program::bound([=](const Operands& at) {
       Finish finish;

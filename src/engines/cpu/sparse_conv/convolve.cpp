@@ -188,7 +188,7 @@ bool is_sparse(const CsrMatrix& weights) {
 
 double predicted_seconds(const Tiling& tiling) {
   const double per_cycle = lanes::multiply_adds_per_cycle(tiling.lanes);
-  const double left_out = tiling.lanes == 16 && !lanes::halves_avx512() ? 1 : kLeftOut;
+  const double left_out = tiling.lanes == 16 && !lanes::computes_in_halves(16) ? 1 : kLeftOut;
   return program::kActionSeconds + left_out * tiling.cycles * per_cycle / program::kMultiplyAddsPerSecond;
 }
 

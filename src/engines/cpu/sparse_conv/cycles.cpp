@@ -120,7 +120,7 @@ constexpr Costs kCostsOfHalves{.read = 1,
                                .item = 200};
 
 /// Whether registers are AVX-512's, and the processor computes them whole.
-bool has_whole_registers(const Tiling& tiling) { return tiling.lanes == 16 && !lanes::halves_avx512(); }
+bool has_whole_registers(const Tiling& tiling) { return tiling.lanes == 16 && !lanes::computes_in_halves(16); }
 
 const Costs& costs_of(const Tiling& tiling) {
   return has_whole_registers(tiling) ? kCostsOfAvx512 : tiling.lanes == 16 ? kCostsOfHalves : kCosts;
