@@ -31,10 +31,11 @@ CompileOptions compile_options(const Model& model, const ModelEngineOptions& opt
   // With a fixed batch, each node's rows are those of all images.
   const Parts chosen_for = parts_for(model, options, options.images_for_kernels(), target);
   const Parts parts = parts_for(model, options, options.batch, target);
+  const int threads = target != nullptr ? options.threads : useful_threads(model, parts.images, options.threads);
   return {.type = options.precision == Precision::bf16 ? ElementType::bf16 : ElementType::fp32,
           .kernels_for = chosen_for.images,
           .epilogues = options.epilogues,
-          .threads = parts.teams > 1 ? 1 : options.threads,
+          .threads = parts.teams > 1 ? 1 : threads,
           .compile_seconds = options.compile_seconds,
           .kernels = kernels,
           .target = target};

@@ -125,6 +125,9 @@ class Engine final : public ModelEngine {
   /// Programs are kept for use again, but not more than these: a loop over batches needs two, for the last batch too.
   static constexpr std::size_t kMostPrograms = 4;
 
+  /// Images that one thread has looked at before another is awake.
+  static constexpr std::size_t kFewBytes = std::size_t{1} << 19U;
+
   /// The images that were announced, on their way to the device.
   struct Announced {
     Announced(Array<float> images, std::function<bool(const std::stop_token&)> copy)
@@ -224,7 +227,7 @@ class Engine final : public ModelEngine {
   bool copied(const Array<float>& images, std::byte* to, bool beside) const {
     const auto* const from = reinterpret_cast<const std::byte*>(images.data());
     if (target_ != nullptr && images.bytes() <= image_bytes_) target_->upload(to, from, images.bytes());
-    const Threads threads(beside ? 1 : options_.threads);
+    const Threads threads(beside || images.bytes() < kFewBytes ? 1 : options_.threads);
     return within(from, images.bytes(), ElementType::fp32, static_cast<float>(kLargestTrusted));
   }
 

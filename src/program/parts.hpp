@@ -14,6 +14,10 @@ struct Parts {
 /// The images of a part where fewer than a batch are loaded, so that no thread waits beside one that has several.
 Index images_of_part(const Parts& parts, Index loaded);
 
+/// The number of threads, of at most so many, for which the nodes of a part are large enough on average: threads meet
+/// at the end of each, and those that waited for long are woken by the system, which takes longer than a small node.
+int useful_threads(const Model& model, Index images, int threads);
+
 /// All images at once, if the weights take more memory than what all steps of a part read and write, or if an output is
 /// the same for all. Otherwise parts for which that stays in caches, each by a thread if there are enough; small images
 /// in one part for each thread, as each step at whose end threads wait for one another costs a turn of the scheduler on

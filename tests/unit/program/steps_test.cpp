@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "program/arena.hpp"
+#include "program/compile_for.hpp"
 #include "program/parts.hpp"
 #include "prune/quantise_values.hpp"
 #include "support/models.hpp"
@@ -53,6 +54,33 @@ TEST(Parts, ThreadsComputeImagesOfTheirOwnHoweverSmallTheseAre) {
   EXPECT_EQ(in_parts(5, 2), std::pair(Index{3}, 2));
   EXPECT_EQ(in_parts(64, 1), std::pair(Index{64}, 1));
   EXPECT_EQ(in_parts(3, 2), std::pair(Index{3}, 1));
+}
+
+TEST(Parts, SmallNodesTakeFewerThreads) {
+  testing::Rng rng{44};
+  const auto threads = [&](Extent width, double kept, Index images) {
+    ModelBuilder builder;
+    const ValueId x = builder.input({kBatchExtent, 64, width, width});
+    const auto convolved = [&](ValueId value) {
+      return builder.add(testing::random_convolution(rng, 64, 64, testing::same_window(3, 3), kept), {value});
+    };
+    const ValueId y = convolved(convolved(x));
+    return program::useful_threads(builder.finish({y}), images, 16);
+  };
+  EXPECT_EQ(threads(4, 1, 1), 1);
+  EXPECT_EQ(threads(16, 1, 1), 11);  // 9.4 million products a node
+  EXPECT_EQ(threads(16, 0.1, 1), 2);
+  EXPECT_EQ(threads(16, 0.1, 5), 12);
+  EXPECT_EQ(threads(64, 1, 1), 16);
+}
+
+TEST(Parts, ProgramsAreCompiledForThreadsThatAreUseful) {
+  testing::Rng rng{45};
+  ModelBuilder builder;
+  const ValueId x = builder.input({kBatchExtent, 64, 4, 4});
+  const ValueId y = builder.add(testing::random_convolution(rng, 64, 64, testing::same_window(3, 3), 1), {x});
+  const Model model = builder.finish({y});
+  EXPECT_EQ(program::compile_options(model, {.batch = 1, .threads = 2}, {}, nullptr).threads, 1);
 }
 
 TEST(Parts, FewerImagesThanABatchAreThoseOfAllThreadsToo) {
