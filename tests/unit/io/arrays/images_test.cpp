@@ -241,6 +241,12 @@ TEST_F(ImageTensors, DirectoriesInTheOrderOfNames) {
   one.preprocessing.bytes_to_unit = true;
   EXPECT_EQ(read(folder, one), (std::vector<float>{0, 1, 0, 1, 0, 1}));
   EXPECT_TRUE(read_image_tensor(folder, one).notes.empty());
+  one.preprocessing = {};
+  one.preprocessing.subtract = {127.5F};
+  EXPECT_TRUE(read_image_tensor(folder, one).notes.empty());
+  one.preprocessing = {};
+  one.preprocessing.divide = {255};
+  EXPECT_TRUE(read_image_tensor(folder, one).notes.empty());
 
   const std::string colours = text({0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 0, 11, 12, 13, 14, 15, 16, 17, 18, 19});
   written(folder / "c.png", png(2, 3, 8, 2, colours));

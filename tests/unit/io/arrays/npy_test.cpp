@@ -200,7 +200,7 @@ TEST_F(Npy, WhatIsNoArrayOfNumbersIsRefused) {
   refuses(bytes(dictionary("<f4", "(1,)"), one, '\4'), "version 4.0 of .npy, expected 1.0, 2.0 or 3.0");
   std::string long_header = bytes(dictionary("<f4", "(1,)"), one, '\2');
   long_header[10] = '\1';
-  refuses(long_header, "an .npy header of 65");
+  refuses(long_header, "an .npy header of 65594 bytes, expected at most 65535");
   refuses(bytes(dictionary("|O", "(1,)"), one), "pickled Python objects");
   refuses(bytes("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (1,)}", one), "an array of structures");
   for (const char* type : {"<c8", "<U4", "f4", "", "|f4", "<f16", "<M8[ns]", "!f4", "<f", "<f44"})

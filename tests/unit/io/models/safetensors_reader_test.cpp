@@ -149,6 +149,9 @@ TEST_F(Safetensors, ContainersThatAreNotSoundAreRefused) {
   refuses(one("F32", "[0]", 0, 8), "8 bytes, expected a shape of 0 in numbers of 4 bytes");
   refuses(one("F16", "[3]", 0, 8), "8 bytes, expected a shape of 3 in numbers of 2 bytes");
   refuses(one("F32", "[4611686018427387904,4611686018427387904]", 0, 8), "8 bytes, expected a shape of");
+  for (const std::string offsets : {"[0]", "[0,8,8]", "8", "[\"0\",8]", "[0,-8]", "[0,8.5]", "null"})
+    refuses(container("{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":" + offsets + "}}", eight),
+            "tensor 'a': data_offsets " + offsets + ", expected two positions");
   refuses(one("F32", "[2]", 0, 9), "expected positions that ascend from 0 to at most 8");
   refuses(one("F32", "[2]", 8, 0), "expected positions that ascend");
   refuses(one("F32", "[1]", 4, 8), "begins at byte 4, but the tensor before it ends at 0, expected no gap");

@@ -120,6 +120,27 @@ TEST(TfliteParts, AxesOfLengthOneComeAndGo) {
   expect_part(refusal(file), "(SQUEEZE): axis 1 has the length 2, expected 1");
 }
 
+TEST(TfliteParts, ASqueezeThatNamesNoAxisTakesAllOfLengthOne) {
+  for (const bool says_so : {false, true}) {
+    Parts file;
+    const std::int32_t x = file.input({2, 1, 1, 3});
+    file.output(says_so ? file.add(Code::SQUEEZE, {x}, {2, 3}, tflite::SqueezeOptionsT{})
+                        : file.add(Code::SQUEEZE, {x}, {2, 3}));
+    const Tensor images{{2, 3, 1, 1}, std::vector<float>{0, 1, 2, 3, 4, 5}};
+    const Bounded flat = evaluate(file.read(), {images})[0];
+    EXPECT_EQ(flat.shape, (Shape{2, 3}));
+    EXPECT_EQ(flat.values, (Numbers{0, 1, 2, 3, 4, 5}));
+  }
+}
+
+TEST(TfliteParts, AnOpenBatchStaysAhead) {
+  Parts file;
+  const std::int32_t x = file.input({1, 2, 1, 3});
+  file.graph().tensors[0]->shape_signature = {-1, 2, 1, 3};
+  file.output(file.add(Code::EXPAND_DIMS, {x, file.integers("axis", {}, {0})}, {1, 1, 2, 1, 3}));
+  expect_part(refusal(file), "(EXPAND_DIMS): the batch becomes axis 1; give it a fixed size");
+}
+
 TEST(TfliteParts, MirroredPadding) {
   const auto padded = [](tflite::MirrorPadMode mode, std::int32_t before) {
     Parts file;

@@ -94,12 +94,14 @@ std::optional<std::int64_t> integer_of(Elementwise::Kind kind, std::int64_t a, s
     case Elementwise::Kind::minimum:
       result = std::min(a, b);
       break;
-    case Elementwise::Kind::power:
+    case Elementwise::Kind::power: {
       overflow = b < 0;
       result = 1;
-      for (std::int64_t i = 0; i < b && !overflow && result != 0 && (a != 1); ++i)
-        overflow = i > 64 || __builtin_mul_overflow(result, a, &result);
+      const std::int64_t factors = a == 1 || a == -1 ? b % 2 : b;  // powers of others are 0, or soon overflow
+      for (std::int64_t i = 0; i < factors && !overflow && result != 0; ++i)
+        overflow = __builtin_mul_overflow(result, a, &result);
       break;
+    }
   }
   if (overflow || result == kImages) return std::nullopt;
   return result;
