@@ -49,6 +49,19 @@ TEST(Describe, AnUnreducedPlanHasNothingToTell) {
   }
 }
 
+TEST(Describe, ALayerWithoutEntriesHasNoWeights) {
+  Network network = small_network();
+  CsrMatrix& last = network.layers.back().weights;
+  last = CsrMatrix{};
+  last.rows = 3;
+  last.cols = network.layers.front().outputs();
+  last.offsets = std::vector<Offset>(4, 0);
+  last.value = 0.5F;
+  EXPECT_EQ(describe(network, make_plan(network, {})).back().distinct_weights, 0U);
+  EXPECT_EQ(certificate_text(3, 3), "never");
+  EXPECT_EQ(certificate_text(2, 3), "from the rows entering layer 3 on");
+}
+
 TEST(Choose, TheOracleOnlyWhereNothingElseRuns) {
   const Plan plan = make_plan(small_network(), parse_passes("all"));
   Variant oracle = find_variant("cpu_reference");

@@ -76,6 +76,7 @@ TEST(ModelChoice, AnEngineIsChosenThatFitsSomeImages) {
   const ModelEngineChoice choice = find_model_engine({}, known, model_options(64, room));
   ASSERT_NE(choice.variant, nullptr);
   EXPECT_NE(choice.variant->name, "conv_reference") << choice.why;
+  EXPECT_EQ(choice.why.find("the first fast engine that supports the model ("), 0U) << choice.why;
 }
 
 TEST(ModelChoice, WhereNoneTakesAModelTheReasonIsGivenOnce) {
