@@ -254,21 +254,23 @@ TEST(FoldAffine, Fp32SumsWithAFoldedAddendAreWithinTheGivenBound) {
 struct Swish {
   float added = 3, low = 0, high = 6, divisor = 6, alpha = 1.F / 6, beta = 0.5F;
   enum class Order { quotient_last, quotient_first, hard_sigmoid } order = Order::quotient_last;
+  Shape of_numbers{1};    ///< more axes than the value's widen it
+  bool no_sum = false;    ///< what is clipped is x
   bool swapped = false;   ///< the inputs of sum and product
   int read_again = -1;    ///< the node between them that is an output, too
   bool of_other = false;  ///< the product is with another value
 
   ModelCase model() const {
     ModelBuilder builder;
-    const ValueId x = builder.input({kN, 3, 8});
+    const ValueId x = builder.input({of_numbers.size() > 3 ? 1 : kN, 3, 8});
     const ValueId other = builder.add(Activation{}, {x});
-    const auto number = [&](float value) { return builder.constant(make_tensor({1}, {value})); };
+    const auto number = [&](float value) { return builder.constant(make_tensor(of_numbers, {value})); };
     const auto pair = [&](ValueId a, ValueId b) { return swapped ? std::vector{b, a} : std::vector{a, b}; };
     std::vector<ValueId> between;
     if (order == Order::hard_sigmoid) {
       between = {builder.add(testing::make_activation(Activation::Kind::hard_sigmoid, alpha, beta), {x})};
     } else {
-      between = {builder.add(Elementwise{}, pair(x, number(added)))};
+      between = {no_sum ? builder.add(Activation{}, {x}) : builder.add(Elementwise{}, pair(x, number(added)))};
       between.push_back(builder.add(testing::make_clip(low, high), {between.back()}));
       if (order == Order::quotient_first)
         between.push_back(builder.add(Elementwise{Both::divide}, {between.back(), number(divisor)}));
@@ -301,6 +303,10 @@ TEST(FuseHardSwish, OtherFunctionsStay) {
   stays({.high = 5});
   stays({.divisor = 5});
   stays({.of_other = true});
+  stays({.no_sum = true});
+  stays({.order = Swish::Order::quotient_first, .no_sum = true});
+  stays({.of_numbers = {1, 1, 1, 1}});
+  stays({.order = Swish::Order::quotient_first, .of_numbers = {1, 1, 1, 1}});
   stays({.divisor = 3, .order = Swish::Order::quotient_first});
   stays({.alpha = 0.2F, .order = Swish::Order::hard_sigmoid});
   stays({.beta = 0.4F, .order = Swish::Order::hard_sigmoid});

@@ -113,6 +113,9 @@ TEST(FoldPadding, PoolsThatWouldHaveOtherWindowsKeepTheirPad) {
   // Rounded up, the last window begins in what is padding then.
   expect_stays(case_of(image_shape, Activation{}, Pad{{0, 0, 0, 0}, {0, 0, 1, 0}}, max_pool(window, true)));
   folded(case_of(image_shape, Activation{}, Pad{{0, 0, 0, 0}, {0, 0, 0, 1}}, max_pool(window, true)), 1);
+  // A part of the image is cut off.
+  expect_stays(case_of(image_shape, Activation{}, Pad{{0, 0, -1, 0}, {0, 0, 0, 0}}, max_pool(window)));
+  expect_stays(case_of(image_shape, Activation{}, Pad{{0, 0, -2, 0}, {0, 0, 2, 0}}, max_pool(window)));
 }
 
 TEST(FoldPadding, PadsThatOthersReadStayForThem) {

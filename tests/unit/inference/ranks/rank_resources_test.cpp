@@ -11,6 +11,9 @@
 #include <vector>
 
 #include "cluster/together.hpp"
+#include "core/threads/parallel.hpp"
+#include "core/threads/thread_quota.hpp"
+#include "inference/ranks/share_and_run.hpp"
 #include "spdnn/error.hpp"
 #include "support/thread_ranks.hpp"
 
@@ -36,6 +39,38 @@ TEST(ThreadsOf, RanksDivideTheProcessorsThatTheyShareUnlessTheyAreTold) {
     EXPECT_EQ(threads_of(rank, 3), 3);
   };
   for (const auto& thrown : testing::on_ranks(kRanks, work)) EXPECT_EQ(thrown, nullptr);
+}
+
+/// What a rank's run would report: the threads that it may use.
+struct Threads {
+  int number = 0;
+  double gather_seconds = 0;
+};
+
+TEST(RunAndGather, RanksKeepToTheirThreadsFromReadyToGather) {
+  const ThreadLimit restored(kMostThreads);  // the limit is of the process, which ranks that are threads share
+  const auto threads_of_runs = [](int asked) {
+    std::array<std::array<int, 3>, 2> seen{};
+    const auto work = [&](Communicator& rank) {
+      std::array<int, 3>& mine = seen[static_cast<std::size_t>(rank.place().rank)];
+      const auto run = [&](const RankShare& share) {
+        EXPECT_EQ(share.cpu_sharers, 2);
+        return Ranked<Threads>{{.number = host_threads()}, {}};
+      };
+      const auto gather = [&](const Ranked<Threads>& all) {
+        mine[1] = all.result.number;
+        mine[2] = host_threads();
+        rank.barrier();
+      };
+      run_and_gather(
+          rank, {.threads = asked}, [&] { mine[0] = host_threads(); }, run, gather);
+    };
+    for (const auto& thrown : testing::on_ranks(2, work)) EXPECT_EQ(thrown, nullptr);
+    return seen;
+  };
+  EXPECT_EQ(threads_of_runs(1), (std::array<std::array<int, 3>, 2>{{{1, 1, 1}, {1, 1, 1}}}));
+  const int own = std::min(host_threads(), part_of_threads(omp_get_num_procs(), 2, processor_quota(), 2));
+  EXPECT_EQ(threads_of_runs(0), (std::array<std::array<int, 3>, 2>{{{own, own, own}, {own, own, own}}}));
 }
 
 /// Each rank's result: the number of ranks on its device, its error, or that another rank has one.
