@@ -4,8 +4,10 @@
 
 #include "report/model/document.hpp"
 #include "report/render/html/html.hpp"
+#include "report/render/text_forms.hpp"
 #include "support/documents.hpp"
 #include "support/models.hpp"
+#include "support/whole.hpp"
 
 namespace spdnn {
 namespace {
@@ -191,6 +193,11 @@ TEST_F(ModelDocument, AModelWithoutWeightsHasNoChartsOfThem) {
   const Document page = model_document(view, heaviest_node(view));
   ASSERT_EQ(page.sections.size(), 2U);
   EXPECT_NE(page.summary.find("No node has weights."), std::string::npos);
+}
+
+TEST_F(ModelDocument, WholePage) {
+  const Document page = document(0);
+  testing::expect_whole(__FILE__, "model_document.txt", to_markdown(page) + testing::charts_of(page));
 }
 
 }  // namespace

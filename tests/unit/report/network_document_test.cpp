@@ -8,9 +8,11 @@
 #include "report/network/document.hpp"
 #include "report/network/histograms.hpp"
 #include "report/network/spy.hpp"
+#include "report/render/text_forms.hpp"
 #include "spdnn/error.hpp"
 #include "support/documents.hpp"
 #include "support/plan_nets.hpp"
+#include "support/whole.hpp"
 
 namespace spdnn {
 namespace {
@@ -275,6 +277,22 @@ TEST(NetworkDocument, ALayerWithoutNeuronsIsNoPicture) {
   network.layers.resize(1);
   network.layers[0] = make_layer(3, {}, {-0.5, {}});
   EXPECT_TRUE(says(document_of(network, parse_passes("all")), "The layer has no neurons."));
+}
+
+TEST(NetworkDocument, WholePages) {
+  // Rows of 1 to 40 entries, more lengths than a histogram has bars, and a second layer that reads a half.
+  std::vector<Terms> rows(40);
+  for (Index row = 0; row < 40; ++row)
+    for (Index column = 0; column <= row; ++column) rows[row].emplace_back(column, 0.25F * static_cast<float>(row % 5));
+  std::vector<Terms> last(3);
+  for (Index column = 0; column < 40; column += 2) last[column % 3].emplace_back(column, 0.5F);
+  const Network uneven{
+      {make_layer(40, rows, {-0.25, {}}), make_layer(40, last, {-0.5, {}})}, BiasRule::non_zeros, 16.0};
+  std::string all;
+  for (const Document& page :
+       {document_of(square_network(), parse_passes("all"), tiny_run()), document_of(uneven, parse_passes("none"))})
+    all += to_markdown(page) + testing::charts_of(page);
+  testing::expect_whole(__FILE__, "network_document.txt", all);
 }
 
 }  // namespace

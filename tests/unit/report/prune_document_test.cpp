@@ -7,7 +7,9 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "report/render/text_forms.hpp"
 #include "support/documents.hpp"
+#include "support/whole.hpp"
 
 namespace spdnn {
 namespace {
@@ -127,6 +129,12 @@ TEST(PruneReportText, TotalsHaveThePredictedAndTheMeasuredTime) {
   for (std::string word; total >> word;) words += word + " ";
   EXPECT_EQ(words, "total 40 0.00 37.50 10.0 8.0 14.0 11.0 and all other nodes ") << text;
   EXPECT_PRED_FORMAT2(::testing::IsSubstring, "1.27 times as fast; the shortest of 7 runs for each node", text);
+}
+
+TEST(PruneDocument, WholePage) {
+  const Document page = prune_document(small_report());
+  testing::expect_whole(__FILE__, "prune_document.txt",
+                        to_markdown(page) + to_latex(page) + to_csv(page, "pruned-table") + testing::charts_of(page));
 }
 
 }  // namespace

@@ -1,13 +1,9 @@
 // Reports in which each field has a number of its own, compared with whole_reports.txt: their text, and their JSON line
-// with a field on each line. SPDNN_WRITE_EXPECTED=1 writes that file anew; read the difference.
+// with a field on each line.
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <string>
 #include <utility>
 
@@ -15,6 +11,7 @@
 #include "report/prune_report.hpp"
 #include "spdnn/model_report.hpp"
 #include "spdnn/report.hpp"
+#include "support/whole.hpp"
 
 namespace spdnn {
 namespace {
@@ -166,7 +163,7 @@ ModelReport model_report() {
 
 PruneReport prune_report() {
   Numbers n;
-  const auto layer = [&](std::size_t node, const char* name, bool left) {
+  const auto pruned = [&](std::size_t node, const char* name, bool left) {
     PrunedLayer l{
         .node = node, .name = name, .operation = "convolution", .left = left, .weights = 1000 + n.as<Offset>()};
     l.nonzeros_before = 800 + n.as<Offset>();
@@ -185,7 +182,7 @@ PruneReport prune_report() {
                 .calibrated = n.as<Index>(),
                 .batch = n.as<Index>(),
                 .threads = n.as<int>()};
-  r.layers = {layer(0, "conv1", false), layer(3, "conv2", true)};
+  r.layers = {pruned(0, "conv1", false), pruned(3, "conv2", true)};
   r.seconds_before = 100 + n;
   r.seconds_after = 50 + n;
   r.timed_runs = n.as<int>();
@@ -211,10 +208,7 @@ TEST(WholeReports, HaveEachNumberInItsPlace) {
   plain.outputs = {{"logits", {kBatchExtent, 10}}};
   const std::string found =
       whole(network_report()) + whole(Report{}) + whole(model_report()) + whole(plain) + whole(prune_report());
-  const auto path = std::filesystem::path(__FILE__).parent_path() / "whole_reports.txt";
-  if (std::getenv("SPDNN_WRITE_EXPECTED") != nullptr) std::ofstream(path) << found;
-  std::ifstream file(path);
-  EXPECT_EQ(found, std::string(std::istreambuf_iterator<char>(file), {}));
+  testing::expect_whole(__FILE__, "whole_reports.txt", found);
 }
 
 }  // namespace

@@ -11,9 +11,9 @@
 namespace spdnn {
 namespace {
 
-constexpr Index kImages = 8;
+constexpr Index kOfVerdict = 8;
 
-LogitCheck right(const char* against, Index images = kImages) {
+LogitCheck right(const char* against, Index images = kOfVerdict) {
   return {.against = against,
           .images = images,
           .outputs = {{.largest_ratio = 0.25, .largest_bound = 0.5, .largest_expected = 100, .largest_excess = 0.125}}};
@@ -34,16 +34,16 @@ LogitCheck undecided(const char* against) {
   check.undecided = 1;
   return check;
 }
-NodeCheck nodes(double ratio, Index images = kImages) {
+NodeCheck nodes(double ratio, Index images = kOfVerdict) {
   return {.images = images, .nodes = 3, .largest_ratio = ratio, .worst = "conv1"};
 }
-Accuracy accuracy(Index correct) { return {.images = kImages, .correct = correct, .at_least = 0.5}; }
+Accuracy accuracy(Index correct) { return {.images = kOfVerdict, .correct = correct, .at_least = 0.5}; }
 
 /// `P: ...`, `F: ...` or `U: ...`, by the status.
 template <class Change>
 std::string verdict(const Change& change) {
   ModelReport report;
-  report.images = kImages;
+  report.images = kOfVerdict;
   change(report);
   const Judgement judgement = verdict_of(report);
   return fmt::format("{}: {}", to_string(judgement.status).substr(0, 1), judgement.against);
@@ -53,7 +53,7 @@ using R = ModelReport;
 TEST(ModelVerdict, SaysWhatHeldAndWhatDidNot) {
   EXPECT_EQ(verdict([](R&) {}), "U: nothing: verification was not requested");
   EXPECT_EQ(verdict([](R& r) { r.expected = right("file"); }), "P: file: largest deviation 0.25 of the bound");
-  EXPECT_EQ(verdict([](R& r) { r.expected = right("file", kImages - 1); }),
+  EXPECT_EQ(verdict([](R& r) { r.expected = right("file", kOfVerdict - 1); }),
             "U: file: largest deviation 0.25 of the bound; --verify all compares node by node");
   EXPECT_EQ(verdict([](R& r) { r.expected = right("file"), r.overflow = "node 1"; }),
             "U: file: largest deviation 0.25 of the bound, but sums may have overflowed");
