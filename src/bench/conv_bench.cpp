@@ -200,8 +200,8 @@ class Bench {
     const std::string detail = offer.detail + (trial.remark().empty() ? "" : "; " + trial.remark());
     const ConvProblem problem{std::get<Convolution>(request.node().operation), request.inputs[0].shape,
                               one_.input_sparsity, !work.step.fused.empty()};
-    return {best.kernel, detail, offer.seconds,
-            sampled_ratio(problem, offer, request.output_shape(), precision, trial.output().data()), std::move(times)};
+    return {best.kernel, detail, offer.seconds, sampled_ratio(problem, offer, request.output_shape(), precision, trial),
+            std::move(times)};
   }
 
   program::Request request_in(Precision precision, const Work& work) const {

@@ -38,9 +38,16 @@ void store(std::byte* to, ElementType type, std::size_t place, float number) {
         (type == ElementType::bf16 ? bf16_of_float(number) : f16_of_float(number)).value();
 }
 
-float load(const std::byte* from, ElementType type, std::size_t place) {
-  if (type == ElementType::fp32) return reinterpret_cast<const float*>(from)[place];
-  const std::uint16_t bits = reinterpret_cast<const std::uint16_t*>(from)[place];
+template <class T>
+T output_number(const program::Trial& trial, std::size_t place) {
+  T number{};
+  trial.read_output(place * sizeof(T), sizeof(T), reinterpret_cast<std::byte*>(&number));
+  return number;
+}
+
+float output_number(const program::Trial& trial, ElementType type, std::size_t place) {
+  if (type == ElementType::fp32) return output_number<float>(trial, place);
+  const auto bits = output_number<std::uint16_t>(trial, place);
   return type == ElementType::bf16 ? float_of_bf16(bits) : float_of_f16(bits);
 }
 
@@ -174,13 +181,13 @@ void fill_images(std::byte* to, const Layout& layout, const Shape& shape, double
 }
 
 double sampled_ratio(const ConvProblem& problem, const program::Offer& offer, const Shape& shape, Precision precision,
-                     const std::byte* output) {
+                     const program::Trial& trial) {
   const Layout& layout = offer.output;
   double largest = 0;
   for (const Output& at : sampled(image_extents(shape))) {
     const Expected expected = expected_output(problem, offer, precision, at);
-    const double found =
-        load(output, layout.type, program::place_of(layout.order, shape, at.image, at.filter, at.row, at.column));
+    const double found = output_number(trial, layout.type,
+                                       program::place_of(layout.order, shape, at.image, at.filter, at.row, at.column));
     const double ratio = std::abs(found - expected.value) / expected.bound;
     if (!(ratio <= largest)) largest = std::isnan(ratio) ? std::numeric_limits<double>::infinity() : ratio;
   }

@@ -2,7 +2,7 @@
 
 #include <cstddef>
 
-#include "program/kernel.hpp"
+#include "program/trial.hpp"
 #include "spdnn/model.hpp"
 #include "spdnn/outcome.hpp"
 
@@ -24,7 +24,7 @@ struct ConvProblem {
 };
 
 /// The largest ratio of a deviation to its bound, over some outputs that are computed again in fp64, those of the
-/// corners among them. `output` has `shape`, in the offer's layout.
+/// corners among them. `trial`: of the offer, whose output has `shape`.
 ///
 /// The bound of an output with n weights and a bias b: each product and each addition of the kernel rounds once, or
 /// cuts off on tensor cores, so gamma(2 (n + 3)) (sum |w| |x| + |b|) in fp32 (see model/oracle/evaluate.hpp); u_w sum
@@ -34,7 +34,7 @@ struct ConvProblem {
 /// too, n counts all weights, and |x| is the largest, since such a kernel may transform tiles of the image. A maximum
 /// deviates by the most of its numbers.
 double sampled_ratio(const ConvProblem& problem, const program::Offer& offer, const Shape& shape, Precision precision,
-                     const std::byte* output);
+                     const program::Trial& trial);
 
 inline constexpr int kSampledOutputs = 256;
 

@@ -72,12 +72,16 @@ std::vector<double> Trial::seconds(Index runs) {
   return seconds;
 }
 
-HostMemory<std::byte> Trial::output() {
-  HostMemory<std::byte> copy(output_bytes_);
+void Trial::read_output(std::size_t first, std::size_t bytes, std::byte* to) const {
   if (target_ != nullptr)
-    target_->download(copy.data(), output_, output_bytes_);
+    target_->download(to, output_ + first, bytes);
   else
-    std::memcpy(copy.data(), output_, output_bytes_);
+    std::memcpy(to, output_ + first, bytes);
+}
+
+HostMemory<std::byte> Trial::output() const {
+  HostMemory<std::byte> copy(output_bytes_);
+  read_output(0, output_bytes_, copy.data());
   return copy;
 }
 

@@ -24,8 +24,10 @@ class Trial {
   const std::string& remark() const { return remark_; }
   /// The seconds of each of `runs` runs, by the device's clock if there is one.
   std::vector<double> seconds(Index runs);
-  /// The output of the last run, in the offer's layout.
-  HostMemory<std::byte> output();
+  /// Copies bytes of the output of the last run, which is in the offer's layout.
+  void read_output(std::size_t first, std::size_t bytes, std::byte* to) const;
+  /// All of it.
+  HostMemory<std::byte> output() const;
 
  private:
   Trial(const std::vector<Shape>& inputs, const Shape& output, const Offer& offer, const Fill& fill, Target* target);

@@ -195,6 +195,10 @@ inline std::vector<ModelCase> convolution_battery() {
   empty.weights = make_matrix(18, grouped);
   empty.bias = random_values(rng, 48, -1, 1);
   cases.push_back(convolution_case("group_without_weights", empty, {2, 6, 5, 5}, random_tensor(rng, {2, 6, 5, 5})));
+
+  const Window far{.kernel = {1, 1}, .stride = {2, 3}};
+  add("one_pixel", {130, 20, 1, 1}, 35, far);
+  add("groups_of_one_pixel", {33, 12, 1, 1}, 34, far, 0.4, 2);
   return cases;
 }
 

@@ -155,6 +155,24 @@ DirectShape direct_shape(const ConvolutionShape& convolution) {
   return shape;
 }
 
+DirectShape shape_to_tile(DirectShape shape) {
+  for (std::size_t axis = 0; axis < 2; ++axis)
+    if (shape.in[axis] != 1 || shape.out[axis] != 1 || shape.kernel[axis] != 1 || shape.pad[axis] != 0) return shape;
+  shape.stride[0] = shape.stride[1] = 1;
+  shape.in[0] = shape.out[0] = shape.blocks;
+  shape.in_row = shape.in_block;
+  shape.out_row = shape.out_block;
+  shape.in_block *= shape.blocks;
+  shape.out_block *= shape.blocks;
+  shape.blocks = 1;
+  return shape;
+}
+
+DirectShape product_shape(Index inputs, Index outputs, Extent rows) {
+  const Extent images = rows * kPixelBytes / sizeof(float);
+  return shape_to_tile(direct_shape({{images, inputs, 1, 1}, {images, outputs, 1, 1}, 1, {}}));
+}
+
 std::size_t direct_stage_bytes(const DirectTiling& tiling, std::size_t part_bytes) {
   return (tiling.tile_bytes() + part_bytes + kPixelBytes - 1) / kPixelBytes * kPixelBytes;
 }

@@ -34,6 +34,13 @@ struct DirectShape : WindowAxes {
 /// Of tensors in images32; with groups, as convolve_by_taps() takes it.
 DirectShape direct_shape(const ConvolutionShape& convolution);
 
+/// The shape that is divided into tiles: images of one pixel, under windows of one, become a column of pixels, so that
+/// tiles have several.
+DirectShape shape_to_tile(DirectShape shape);
+/// Such a column, of products of a matrix with rows of `inputs` numbers. A row is a block of 32 images, and in these
+/// all that comes before the last axis.
+DirectShape product_shape(Index inputs, Index outputs, Extent rows);
+
 /// Products that are added in fp16 before their sum is added in fp32, in a form for halves.
 inline constexpr Index kTermsInHalves = 16;
 

@@ -17,7 +17,7 @@ std::vector<DirectGroup> direct_groups(const ConvolutionShape& convolution, cons
       offsets.push_back(weights.offsets[filter] - begin);
     std::vector<float> values;
     for (Offset at = begin; at < end; ++at) values.push_back(weights.entry_value(at));
-    groups.push_back({.shape = shape,
+    groups.push_back({.shape = shape_to_tile(shape),
                       .weights = make_csr(shape.filters, weights.cols, std::move(offsets),
                                           {weights.indices.begin() + begin, weights.indices.begin() + end}, values),
                       .first_filter = first,

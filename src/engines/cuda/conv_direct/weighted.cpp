@@ -35,23 +35,11 @@ ConvolutionShape convolution_shape(const Request& request, const Convolution& co
           convolution.window};
 }
 
-DirectShape shape_of(const Request& request, const Convolution& convolution) {
-  return direct_shape(convolution_shape(request, convolution));
-}
-
-/// A linear node as a convolution of one pixel: the blocks of images, and in these all that comes before the last axis,
-/// take the place of rows.
 DirectShape shape_of(const Request& request, const Linear& linear) {
-  const Extent inputs = linear.weights.cols();
-  const Extent outputs = linear.weights.rows();
   const Shape results = request.output_shape();
-  const Extent rows = static_cast<Extent>(blocks_of(kImages32, results)) * elements_of_image(results) / outputs;
-  constexpr Extent kBlock = program::kImagesTogether;
-  DirectShape shape = direct_shape({{kBlock, inputs, rows, 1}, {kBlock, outputs, rows, 1}, 1, {}});
-  shape.in_channel = shape.out_channel = 1;
-  shape.in_row = shape.channels;
-  shape.out_row = shape.filters;
-  return shape;
+  const Index outputs = linear.weights.rows();
+  return product_shape(linear.weights.cols(), outputs,
+                       static_cast<Extent>(blocks_of(kImages32, results)) * elements_of_image(results) / outputs);
 }
 
 constexpr program::Layout kHalfImages32{program::Order::images32, program::ElementType::fp16, program::Place::device};
@@ -92,7 +80,8 @@ Part whole(const DirectShape& shape, const CsrMatrix& weights, const std::vector
 /// The parts of a convolution; none if a group has fewer filters than a block of threads has warps.
 std::vector<Part> parts_of(const Request& request, const Convolution& convolution) {
   const CsrMatrix& weights = convolution.weights.csr();
-  if (convolution.groups == 1) return {whole(shape_of(request, convolution), weights, convolution.bias)};
+  if (convolution.groups == 1)
+    return {whole(shape_to_tile(direct_shape(convolution_shape(request, convolution))), weights, convolution.bias)};
   std::vector<Part> parts;
   if (weights.rows / convolution.groups < kDirectWarps) return parts;
   for (DirectGroup& group : direct_groups(convolution_shape(request, convolution), weights))
