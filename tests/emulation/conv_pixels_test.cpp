@@ -2,9 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstring>
 
 #include "engines/cuda/conv_pixels/pixels.cuh"
+#include "engines/cuda/conv_pixels/quads.cuh"
 #include "engines/cuda/conv_pixels/tiles.cuh"
 #include "model/oracle/evaluate.hpp"
 #include "support/models.hpp"
@@ -16,8 +18,9 @@ template <Index kFilters, Index kPixels>
 void run_kernel(const PixelArgs& args, unsigned blocks, unsigned threads, std::size_t bytes) {
   const Index taps = args.shape.kernel[0] * args.shape.kernel[1];
   emulation::launch(blocks, threads, bytes, [&] {
-    if (!args.shape.padded) return pixels_kernel<kFilters, kPixels, 0>(args);
-    taps <= 32 ? pixels_kernel<kFilters, kPixels, 32>(args) : pixels_kernel<kFilters, kPixels, kMostTaps>(args);
+    if (!args.shape.padded) return pixels_kernel<WindowSums<kFilters, kPixels, 0>>(args);
+    taps <= 32 ? pixels_kernel<WindowSums<kFilters, kPixels, 32>>(args)
+               : pixels_kernel<WindowSums<kFilters, kPixels, kMostTaps>>(args);
   });
 }
 
@@ -63,6 +66,8 @@ std::vector<float> convolved(const testing::ModelCase& one, const Shape& output,
     run_kernel<1, 1>(args, blocks, threads, bytes);
   else if (tiling.pixels == 2)
     run_kernel<1, 2>(args, blocks, threads, bytes);
+  else if (tiling.has_quads(shape))
+    emulation::launch(blocks, threads, bytes, [&] { pixels_kernel<QuadSums>(args); });
   else
     run_kernel<1, 4>(args, blocks, threads, bytes);
   return y;
@@ -105,6 +110,29 @@ TEST(EmulatedConvPixels, HasTheSameBitsForEveryNumberOfPixelsAndImages) {
         EXPECT_EQ(convolved(five, output, {.pixels = pixels, .warps = warps, .rounds = rounds}), expected);
     EXPECT_EQ(convolved(one, {1, 9, 9, 7}, {.pixels = 1, .warps = warps}),
               std::vector<float>(expected.begin(), expected.begin() + 9 * 9 * 7));
+  }
+}
+
+/// Likewise where four neighbouring pixels are read at once: of images that have one, two or more lanes of them.
+TEST(EmulatedConvPixels, HasTheSameBitsForNeighbouringPixels) {
+  testing::Rng rng(6);
+  for (const auto& [height, width, stride] : {std::array{2U, 2U, 1U}, {2U, 4U, 1U}, {11U, 48U, 1U}, {4U, 8U, 2U}}) {
+    const Shape shape{3, 6, height, width};
+    const testing::ModelCase one =
+        testing::convolution_case("", testing::random_convolution(rng, 6, 10, {.stride = {stride, stride}}, 0.5, 2),
+                                  shape, testing::random_tensor(rng, shape));
+    const Shape output{3, 10, height / stride, width / stride};
+    EXPECT_EQ((PixelTiling{.pixels = 4}.has_quads(shape_of(one, output))), stride == 1);
+    const std::vector<float> other = testing::random_values(rng, elements(output).value(), -1, 1);
+    Functions functions;
+    functions.count = 3;
+    functions.all[0] = {Function::Kind::line, 0.5F, 2};
+    functions.all[1] = {Function::Kind::addition, 1, 0, other.data()};
+    functions.all[2] = {Function::Kind::clip, 0, INFINITY};
+    for (const Index warps : {1U, 2U, 4U, 8U})
+      for (const Index rounds : {1U, 3U})
+        EXPECT_EQ(convolved(one, output, {.pixels = 4, .warps = warps, .rounds = rounds}, functions),
+                  convolved(one, output, {.pixels = 1, .warps = warps}, functions));
   }
 }
 

@@ -6,6 +6,11 @@
 
 namespace spdnn::cuda {
 
+struct Addition {
+  const float* other;
+  __device__ float operator()(float x, std::size_t place) const { return x + other[place]; }
+};
+
 /// Calls work(f), where f(x, place) is the function of a result, the `place`-th number of its tensor. The kind is
 /// looked at once for all results: code that looks at it for each does not fit into the caches of instructions.
 template <class Work>
@@ -28,7 +33,7 @@ __device__ void with_function(const Function& function, const Work& work) {
     case Function::Kind::line:
       return work([a, b](float x, std::size_t) { return a * x + b; });
     case Function::Kind::addition:
-      return work([other = function.other](float x, std::size_t place) { return x + other[place]; });
+      return work(Addition{function.other});
   }
 }
 

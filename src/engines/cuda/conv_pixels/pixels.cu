@@ -1,4 +1,5 @@
 #include "engines/cuda/conv_pixels/pixels.cuh"
+#include "engines/cuda/conv_pixels/quads.cuh"
 #include "engines/cuda/conv_pixels/tiles.cuh"
 #include "engines/cuda/runtime/check.hpp"
 
@@ -21,9 +22,10 @@ void launch(void (*kernel)(Args), const Args& args, const PixelLaunch& of) {
 
 template <Index kFilters, Index kPixels>
 void launch_pixels(const PixelArgs& args, const PixelLaunch& of) {
-  if (!args.shape.padded) return launch(pixels_kernel<kFilters, kPixels, 0>, args, of);
-  if (args.shape.kernel[0] * args.shape.kernel[1] <= 32) return launch(pixels_kernel<kFilters, kPixels, 32>, args, of);
-  launch(pixels_kernel<kFilters, kPixels, kMostTaps>, args, of);
+  if (!args.shape.padded) return launch(pixels_kernel<WindowSums<kFilters, kPixels, 0>>, args, of);
+  if (args.shape.kernel[0] * args.shape.kernel[1] <= 32)
+    return launch(pixels_kernel<WindowSums<kFilters, kPixels, 32>>, args, of);
+  launch(pixels_kernel<WindowSums<kFilters, kPixels, kMostTaps>>, args, of);
 }
 
 }  // namespace
@@ -39,6 +41,7 @@ void convolve_pixels(const PixelShape& shape, const PixelTiling& tiling, const s
   if (tiling.filters > 1) return launch_pixels<kTogether, 2>(args, of);
   if (tiling.pixels == 1) return launch_pixels<1, 1>(args, of);
   if (tiling.pixels == 2) return launch_pixels<1, 2>(args, of);
+  if (tiling.has_quads(shape)) return launch(pixels_kernel<QuadSums>, args, of);
   launch_pixels<1, 4>(args, of);
 }
 

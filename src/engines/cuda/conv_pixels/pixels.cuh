@@ -2,10 +2,11 @@
 
 // The kernel of convolutions of few images; pixels.hpp describes its data.
 //
-// Mapping. A lane has one, two or four output pixels, 32 apart. A warp has a bundle of filters or a share of its
-// entries; if it has a share, the sums are added in the order of the shares. The block's entries are copied to shared
-// memory before the kernel waits for the one before it, which overlaps with that one's end. If the input is older than
-// that kernel, as a shortcut's is, only what follows the sums waits, and both run side by side.
+// Mapping. A lane has one, two or four output pixels, 32 apart, or four neighbouring ones (quads.cuh). A warp has a
+// bundle of filters or a share of its entries; if it has a share, the sums are added in the order of the shares. The
+// block's entries are copied to shared memory before the kernel waits for the one before it, which overlaps with that
+// one's end. If the input is older than that kernel, as a shortcut's is, only what follows the sums waits, and both run
+// side by side.
 //
 // Bound. The latency of launches and of L2; where an image has many pixels, what L2 gives: 128 bytes for each entry of
 // 32 pixels, since the few filters of a block rarely read the same numbers.
@@ -59,7 +60,7 @@ class WindowSums : public PixelSums<kFilters, kPixels> {
   __device__ WindowSums(const PixelArgs& args, Index first_pixel) {
     const PixelShape& shape = args.shape;
     for (Index p = 0; p < kPixels; ++p) {
-      const Index number = first_pixel + p * kPixelLanes;
+      const Index number = first_pixel + threadIdx.x % kPixelLanes + p * kPixelLanes;
       exists_[p] = number < shape.pixels();
       const Index pixel = exists_[p] ? number : 0;
       const Index image = shape.images == 1 ? 0 : pixel / shape.plane();
@@ -95,11 +96,13 @@ class WindowSums : public PixelSums<kFilters, kPixels> {
   TapsWithin<kTaps> within_[kPixels];
 };
 
-template <Index kFilters, Index kPixels, Index kTaps>
-__global__ void __launch_bounds__(kPixelThreads, kFilters == 1 ? 4 : 2)
+/// `Sums`: WindowSums or QuadSums.
+template <class Sums>
+__global__ void __launch_bounds__(kPixelThreads, Sums::kFilters == 1 ? 4 : 2)
     pixels_kernel(const __grid_constant__ PixelArgs args) {
-  using Entry = PixelEntry<kFilters>;
-  constexpr Index kOfRound = kPixels * kPixelLanes;
+  using Entry = typename Sums::Entry;
+  constexpr Index kFilters = Sums::kFilters;
+  constexpr Index kOfRound = Sums::kPixels * kPixelLanes;
   auto* const shared = dynamic_shared<std::byte>();
   const Index warp = threadIdx.x / kPixelLanes;
   const Index block = blockIdx.x % args.bundle_blocks;
@@ -113,7 +116,7 @@ __global__ void __launch_bounds__(kPixelThreads, kFilters == 1 ? 4 : 2)
   const PixelBundle<kFilters> bundle(args, block * bundles + warp / args.warps);
   const Index first = blockIdx.x / args.bundle_blocks * args.rounds * kOfRound;
   for (Index round = 0; round < args.rounds && first + round * kOfRound < args.shape.pixels(); ++round) {
-    WindowSums<kFilters, kPixels, kTaps> sums(args, first + round * kOfRound + threadIdx.x % kPixelLanes);
+    Sums sums(args, first + round * kOfRound);
     if (round == 0) {
       async_copy_wait();
       __syncthreads();

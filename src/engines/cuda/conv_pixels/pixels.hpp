@@ -51,6 +51,8 @@ struct PixelTiling {
   Index rows = 0;      ///< of output, a tile, whose input a block copies to shared memory; 0: it reads what it needs
   double seconds = 0;  ///< predicted
 
+  /// A lane's four pixels are neighbours, in input and output alike, and 16 bytes of memory.
+  bool has_quads(const PixelShape& shape) const;
   Index block_warps() const { return rows > 0 ? kTileWarps : kPixelWarps; }
   Index bundles_of_block() const { return block_warps() / warps; }
   std::size_t entry_bytes() const { return (filters + std::size_t{1}) * sizeof(float); }

@@ -62,9 +62,11 @@ struct PixelBundle {
 };
 
 /// A lane's sums for a bundle's filters, and where they go.
-template <Index kFilters, Index kPixels>
+template <Index kFiltersOfBundle, Index kPixelsOfLane>
 class PixelSums {
  public:
+  static constexpr Index kFilters = kFiltersOfBundle;
+  static constexpr Index kPixels = kPixelsOfLane;
   using Entry = PixelEntry<kFilters>;
 
   /// Has what store() will read ready.
