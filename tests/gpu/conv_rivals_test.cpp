@@ -1,6 +1,7 @@
 // The kernels that `bench conv` compares ours with, conv_uniform with all its numbers of images of a lane, conv_ecr,
 // conv_pecr and conv_pixels, on the battery of convolutions, in all their precisions.
 
+#include <cusparse.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
@@ -44,12 +45,11 @@ Step add_maxima(Model& model) {
   return {0, {1, 2}};
 }
 
-/// The largest ratio to the bound over the offers of a rival's kernels for a step, in all layouts; how many there are;
-/// and the last one's results, in rows.
+/// The largest ratio to the bound over the offers of a rival's kernels for a step, in all layouts, and how many there
+/// are.
 struct RivalFound {
   double ratio = 0;
   int offers = 0;
-  std::vector<float> results{};
 };
 
 std::vector<float> in_rows(const HostMemory<std::byte>& output, const program::Layout& layout, const Shape& shape) {
@@ -63,8 +63,9 @@ std::vector<float> in_rows(const HostMemory<std::byte>& output, const program::L
   return rows;
 }
 
+/// `results`: null, or where to write those of the last offer, in rows.
 RivalFound found_by(const bench::ConvRival& rival, const Model& model, const Step& step, Extent images, double zeros,
-                    program::Target& target) {
+                    program::Target& target, std::vector<float>* results = nullptr) {
   program::LayoutsOfValues there;
   const program::CompileOptions options{.kernels_for = images, .compile_seconds = 600};
   const program::Request request =
@@ -80,11 +81,10 @@ RivalFound found_by(const bench::ConvRival& rival, const Model& model, const Ste
       if (!offer.takes() || (!offer.fused && !step.fused.empty())) continue;
       program::Trial trial(request, offer, fill, &target);
       trial.seconds(1);
-      const HostMemory<std::byte> output = trial.output();
       const Shape shape = request.output_shape();
-      found.ratio = std::max(found.ratio, bench::sampled_ratio(problem, offer, shape, rival.precision, output.data()));
+      found.ratio = std::max(found.ratio, bench::sampled_ratio(problem, offer, shape, rival.precision, trial));
       ++found.offers;
-      if (offer.output.type == program::ElementType::fp32) found.results = in_rows(output, offer.output, shape);
+      if (results != nullptr) *results = in_rows(trial.output(), offer.output, shape);
     }
   return found;
 }
@@ -153,6 +153,26 @@ TEST(ConvDirect, StaysWithinTheBoundInManyRounds) {
   }
 }
 
+/// 4.4e9 results: their places do not fit into 32 bits.
+TEST(ConvLargeOutput, StaysWithinTheBound) {
+  constexpr Extent kImages = 2080;
+  const auto target = family_named("conv_direct").kernels(Precision::fp32).target(0);
+  target->use();
+  testing::Rng rng(11);
+  const testing::ModelCase one = testing::convolution_case(
+      "", testing::random_convolution(rng, 4, 512, testing::same_window(1, 1), 1), {kImages, 4, 64, 64}, {});
+  int offers = 0;
+  std::vector<bench::ConvRival> rivals = bench::conv_rivals(Device::cuda);
+  rivals.push_back(uniform);
+  for (const bench::ConvRival& rival : rivals) {
+    if (std::string_view(rival.family) != "conv_direct" && std::string_view(rival.family) != "conv_uniform") continue;
+    const RivalFound found = found_by(rival, one.model, {}, kImages, 0, *target);
+    EXPECT_LE(found.ratio, 1) << rival.key;
+    offers += found.offers;
+  }
+  EXPECT_EQ(offers, 8);  // conv_uniform has three in each precision
+}
+
 /// What this process says of libraries that are missing, then ends.
 void report_absent_rivals() {
   for (const std::string& why_not : bench::absent_rivals(Device::cuda)) std::fprintf(stderr, "%s\n", why_not.c_str());
@@ -161,16 +181,21 @@ void report_absent_rivals() {
 
 TEST(AbsentRivalsDeathTest, AreNamedWithWhatTheyNeed) {
   const TemporaryDirectory directory;  // of files that are no libraries, which are found before those of the machine
-  for (const char* const name : {"libcudnn.so.9", "libcudnn.so.8", "libcusparseLt.so.0"})
+  const std::string cusparse = "libcusparse.so." + std::to_string(CUSPARSE_VER_MAJOR);
+  for (const std::string& name :
+       {cusparse, std::string("libcudnn.so.9"), std::string("libcudnn.so.8"), std::string("libcusparseLt.so.0")})
     std::ofstream(directory / name) << "no library";
   const char* const before = std::getenv("LD_LIBRARY_PATH");
   const std::string earlier = before == nullptr ? "" : before;
   ::setenv("LD_LIBRARY_PATH", (directory.path().string() + ":" + earlier).c_str(), 1);
   GTEST_FLAG_SET(death_test_style, "threadsafe");  // a process of its own, which looks for libraries anew
   EXPECT_EXIT(report_absent_rivals(), ::testing::ExitedWithCode(1),
-              "libcusparseLt.so.0: cannot be used: .*\n"
-              "libcudnn.so.8: cannot be used: .*; dense convolutions on a GPU need NVIDIA's cuDNN 8 or 9; "
-              "LD_LIBRARY_PATH may name its folder\n$");
+              cusparse +
+                  ": cannot be used: .*; it comes with the CUDA toolkit; conv_lowered and the variants named "
+                  "cusparse_\\* and cublas_\\* need theirs\n"
+                  "libcusparseLt.so.0: cannot be used: .*\n"
+                  "libcudnn.so.8: cannot be used: .*; dense convolutions on a GPU need NVIDIA's cuDNN 8 or 9; "
+                  "LD_LIBRARY_PATH may name its folder\n$");
   ::setenv("LD_LIBRARY_PATH", earlier.c_str(), 1);
 }
 
@@ -234,7 +259,9 @@ TEST(ConvEcr, HasTheBitsOfConvDirectWhateverTheZerosOfTheInput) {
     if (std::get_if<Convolution>(&one.model.nodes[0].operation) == nullptr) continue;
     for (const double zeros : {0.5, 0.95}) {
       const auto by = [&](const bench::ConvRival& rival) {
-        return found_by(rival, one.model, {}, one.inputs[0].shape.front(), zeros, *target).results;
+        std::vector<float> results;
+        found_by(rival, one.model, {}, one.inputs[0].shape.front(), zeros, *target, &results);
+        return results;
       };
       const std::vector<float> results = by(ecr);
       if (results.empty()) continue;
