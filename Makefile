@@ -5,7 +5,7 @@ VERSION := 0.1.0
 ##   BUILD=release|debug|asan     GPU=0|1|auto     CUDA=/path/to/cuda     ARCH="80 90"     MPI=0|1|auto     ONEDNN=0|1
 ##   PORTABLE=1                   links libraries statically; the program then needs only glibc 2.28 or newer
 ##   UNITY=0                      compiles each source file alone, which is quicker while one edits a single file
-##   STRICT=1                     makes warnings errors, as on CI
+##   STRICT=1                     makes warnings errors, and checks format strings, as on CI
 ##   CCACHE=                      compiles without ccache, which is the default where it is installed
 ##   MNIST=FILE                   MNIST's training images, if they are not in build/data
 BUILD  ?= release
