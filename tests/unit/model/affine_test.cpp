@@ -175,6 +175,23 @@ TEST(FoldAffine, ConstantsByHand) {
   EXPECT_EQ(linear.bias, (std::vector<float>{-12.5F}));
 }
 
+TEST(FoldAffine, OneNumberIsForAllChannels) {
+  Rng rng(7);
+  for (const Shape& shape : {Shape{}, Shape{1}, Shape{1, 1, 1}}) {
+    ModelBuilder builder;
+    ValueId y = builder.add(testing::random_convolution(rng, 3, 5, {}, 0.7), {builder.input({kN, 3, 4, 5})});
+    y = builder.add(Elementwise{Both::multiply}, {y, builder.constant(make_tensor(shape, {0.5F}))});
+    y = builder.add(Elementwise{}, {y, builder.constant(make_tensor(shape, {2}))});
+    const ModelCase c{"", builder.finish({y}), {testing::random_tensor(rng, {2, 3, 4, 5})}};
+    const Model model = rewritten(c, fold_affine, 2);
+    ASSERT_EQ(operations(model), Names{"convolution"});
+    const auto bias = std::get<Convolution>(model.nodes[0].operation).bias;
+    ASSERT_EQ(bias.size(), 5U);
+    const auto& given = std::get<Convolution>(c.model.nodes[0].operation).bias;
+    for (std::size_t k = 0; k < 5; ++k) EXPECT_EQ(bias[k], given[k] * 0.5F + 2);
+  }
+}
+
 TEST(FoldAffine, ADivisionByZeroStaysAndWhatFollowsIt) {
   for (const std::vector<float>& divisors : {std::vector<float>{2, 0}, std::vector<float>{0, 0}}) {
     ModelBuilder builder;

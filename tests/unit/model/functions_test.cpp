@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 
 #include "model/oracle/evaluate.hpp"
 #include "spdnn/error.hpp"
@@ -131,6 +132,13 @@ TEST(ModelFunctions, BoundsOfTwoArgumentsCoverTheirCorners) {
     EXPECT_LE(largest, 1 + 1e-9) << static_cast<int>(kind);
     EXPECT_GT(largest, 0.3) << static_cast<int>(kind);
   }
+}
+
+TEST(ModelFunctions, APowerThatIsNoNumberHasNoBound) {
+  const Bounded nothing = about(std::nan(""), 0);
+  const Bounded two = about(2, 0);
+  EXPECT_EQ(both_of(Elementwise::Kind::power, nothing, two).bounds[0], std::numeric_limits<double>::infinity());
+  EXPECT_EQ(both_of(Elementwise::Kind::power, two, nothing).bounds[0], std::numeric_limits<double>::infinity());
 }
 
 TEST(ModelProducts, MatricesByHand) {

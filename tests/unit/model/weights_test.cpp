@@ -224,6 +224,7 @@ TEST(Weights, DamagedArraysAreRefused) {
   EXPECT_EQ(values([](Values& v) { v.scales.push_back(1); }), "3 scales, expected 1 or one for each of 2 rows");
   EXPECT_EQ(values([](Values& v) { v.zero_points[0] = 128; }), "zero point 128, expected -128 to 127");
   EXPECT_EQ(values([](Values& v) { v.count = 5; }), "5 values, expected 6");
+  EXPECT_EQ(values([](Values& v) { v.bytes = std::vector<std::byte>(7); }), "7 values, expected 6");
   EXPECT_EQ(values([](Values& v) { v.codes = v.bytes; }), "codes without a palette");
   EXPECT_EQ(values([](Values& v) { v.type = DataType::f32; }), "6 bytes are not a whole number of f32");
   const TypedMatrix palette = with_palette(quantised());

@@ -139,6 +139,16 @@ TEST(Quantise, FewDifferentWeightsStay) {
   const CsrMatrix weights = make_matrix(3, {{{0, 0.3F}, {1, -7.F}}, {{1, 0.3F}, {2, 0.1F}}});
   EXPECT_EQ(rounding_error(weights, {StoredAs::codebook, 4}), 0);
   EXPECT_EQ(decoded(rounded(make_matrix(3, {{}, {}}), {StoredAs::codebook, 4})).entries(), 0U);
+  // Without zeros a palette has room for as many weights as there are codes, and with one for one less.
+  const auto error_of_different = [](Index count, bool zero) {
+    testing::Rows rows(1);
+    for (Index i = 0; i < count; ++i) rows[0].emplace_back(i, 0.3F + static_cast<float>(i * i));
+    return rounding_error(make_matrix(zero ? count + 1 : count, rows), {StoredAs::codebook, 4});
+  };
+  EXPECT_EQ(error_of_different(16, false), 0);
+  EXPECT_GT(error_of_different(17, false), 0);
+  EXPECT_EQ(error_of_different(15, true), 0);
+  EXPECT_GT(error_of_different(16, true), 0);
 }
 
 TEST(Quantise, AModelKeepsWhatHasNoWeights) {

@@ -2,8 +2,11 @@
 
 #include <string>
 
+#include "inference/model/load.hpp"
 #include "spdnn/error.hpp"
 #include "spdnn/model_inference.hpp"
+#include "support/message_of.hpp"
+#include "support/models.hpp"
 
 namespace spdnn {
 namespace {
@@ -19,6 +22,27 @@ TEST(ModelSpec, NumbersOfTrialsThatAreNoneAreRefused) {
   EXPECT_THROW(ModelInference{spec}, UsageError);
   spec.warm_up = 0;
   EXPECT_NO_THROW(ModelInference{spec});
+}
+
+TEST(ModelInputs, StepsOfPreprocessingThatDoNotGoTogetherAreRefused) {
+  const Model model = testing::small_network(1, 0.5).model;
+  const auto refused = [&](const auto& change) {
+    ModelInputs inputs;
+    inputs.path = "absent.npy";
+    change(inputs);
+    return testing::message_of<Error>([&] { load_model_images(inputs, model); });
+  };
+  using In = ModelInputs;
+  const std::string mean = "mean: does not go with subtract and divide";
+  const std::string deviation = "std: does not go with subtract and divide";
+  EXPECT_EQ(refused([](In& in) { in.mean = {1}, in.subtract = {1}; }), mean);
+  EXPECT_EQ(refused([](In& in) { in.mean = {1}, in.divide = {1}; }), mean);
+  EXPECT_EQ(refused([](In& in) { in.mean = {1}, in.deviation = {1}, in.divide = {1}; }), mean);
+  EXPECT_EQ(refused([](In& in) { in.deviation = {1}, in.subtract = {1}; }), deviation);
+  EXPECT_EQ(refused([](In& in) { in.deviation = {1}, in.divide = {1}; }), deviation);
+  EXPECT_EQ(refused([](In& in) { in.pictures = {"a.png"}; }), "inputs: give either a path or pictures");
+  EXPECT_EQ(refused([](In& in) { in.path = "", in.pictures = {"a.png"}, in.table = "t.npy"; }),
+            "table: does not go with pictures");
 }
 
 TEST(ModelReportText, NamesOfFilesCannotControlATerminal) {
