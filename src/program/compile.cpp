@@ -19,9 +19,9 @@ namespace spdnn::program {
 
 namespace {
 
-/// A path whose predicted time is not below this share of that of choices made step by step is not followed: the
-/// predictions are too rough to prefer one to the other.
-constexpr double kWorthwhile = 0.99;
+/// On a device, a path whose predicted time is not below this share of that of choices made step by step is not
+/// followed. On the host it always is: vgg8 at 95 % zeros takes 5 % less time on a Xeon by one that is to save 0.5 %.
+constexpr double kWorthwhileOnDevice = 0.99;
 
 /// The largest number of fp16. Kernels make NaN of greater ones, which all of fp16 keep.
 constexpr float kLargestOfHalves = 65504;
@@ -255,7 +255,7 @@ Program compile(const Model& model, const Magnitudes& magnitudes, Extent images,
   Program program = Compiler(model, magnitudes, images, with).compile();
   if (options.chooser) return program;
   const Path path = cheapest_path(model, images, with);
-  if (path.seconds > kWorthwhile * program.seconds()) return program;
+  if (path.seconds >= (options.target != nullptr ? kWorthwhileOnDevice : 1) * program.seconds()) return program;
   CompileOptions along = with;
   along.chooser = [&](const Request& request) {
     const auto known = path.offers.find(request.step.node);

@@ -29,8 +29,8 @@ struct CompileOptions {
 };
 
 /// Chooses kernels and layouts for every step of the model, one after another, or along the cheapest path (path.hpp) if
-/// that is predicted to save a hundredth of the time; and lays out the buffers; for OpenMP's current number of threads.
-/// The model must outlive the program. UsageError if no kernel supports a node.
+/// that is predicted to take less time, on a device a hundredth less; and lays out the buffers; for OpenMP's current
+/// number of threads. The model must outlive the program. UsageError if no kernel supports a node.
 Program compile(const Model& model, const Magnitudes& magnitudes, Extent images, const CompileOptions& options);
 
 }  // namespace spdnn::program
