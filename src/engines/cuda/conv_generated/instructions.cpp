@@ -8,17 +8,22 @@
 
 namespace spdnn::cuda {
 
-struct Instructions::Type {
+struct Mnemonics {
   const char* fma;
   const char* add;
   const char* max;
   const char* min;
 };
-const Instructions::Type Instructions::kFloats{"fma.rn.f32", "add.rn.f32", "max.f32", "min.f32"};
-/// On two numbers at a time; NaN stays NaN.
-const Instructions::Type Instructions::kHalves{"fma.rn.f16x2", "add.rn.f16x2", "max.NaN.f16x2", "min.NaN.f16x2"};
 
-Instructions::Instructions(bool in_halves) : in_halves_(in_halves), type_(in_halves ? kHalves : kFloats) {}
+namespace {
+
+constexpr Mnemonics kOnFloats{"fma.rn.f32", "add.rn.f32", "max.f32", "min.f32"};
+/// On two numbers at a time; NaN stays NaN.
+constexpr Mnemonics kOnHalves{"fma.rn.f16x2", "add.rn.f16x2", "max.NaN.f16x2", "min.NaN.f16x2"};
+
+}  // namespace
+
+Instructions::Instructions(bool in_halves) : in_halves_(in_halves), type_(in_halves ? kOnHalves : kOnFloats) {}
 
 void Instructions::multiply_add(std::size_t sum, std::size_t read, float weight) {
   const std::string factor = number(weight);

@@ -13,6 +13,8 @@
 
 namespace spdnn::cuda {
 
+struct Mnemonics;  ///< of the instructions on numbers of a type
+
 /// Writes the text of a kernel.
 class Instructions {
  public:
@@ -34,16 +36,12 @@ class Instructions {
   void apply(const Function& function, std::size_t sum, std::size_t spare, const std::string& other);
 
  private:
-  struct Type;
-  static const Type kFloats;
-  static const Type kHalves;
-
   std::string number(float value);
   void keep_overflow(std::size_t sum);
   void leak(std::size_t sum, std::size_t below, float slope);
 
   bool in_halves_;
-  const Type& type_;
+  const Mnemonics& type_;
   int next_number_ = 0;  ///< of two registers, so that an instruction may have two
   std::string text_;
 };
