@@ -227,6 +227,8 @@ std::vector<Offer> offers_in(const Request& request, const Convolution& convolut
     direct = half_offer_by_taps(asked, convolution);
     in_fp32 = bind_in_fp32(alone, exact.front(), *functions, direct.constants.size());
     std::ranges::copy(exact.front().constants, std::back_inserter(direct.constants));
+    direct.scratch = scratch_in_fp32(alone);
+    direct.scratch_on_device = true;
   }
   std::vector<Offer> offers = generated_offers(asked, convolution, *functions, direct, in_fp32);
   for (Offer& offer : offers) offer.fused = fused;

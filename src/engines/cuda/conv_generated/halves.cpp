@@ -10,7 +10,6 @@
 #include "engines/cuda/conv_direct/epilogue.hpp"
 #include "engines/cuda/conv_direct/kernels.hpp"
 #include "engines/cuda/conv_direct/taps.hpp"
-#include "engines/cuda/runtime/buffer.hpp"
 
 namespace spdnn::cuda {
 
@@ -78,37 +77,34 @@ class InFp32 final : public program::Bound {
       : inner_(std::move(inner)),
         functions_(std::move(functions)),
         others_(static_cast<std::ptrdiff_t>(others)),
-        input_(input),
-        output_(output) {}
+        input_{input},
+        output_{output} {}
 
   void place(const Operands& operands) override {
     operands_ = operands;
     Operands inside = operands;
-    inside.inputs = {input_.memory.data()};
-    inside.output = output_.memory.data();
+    inside.inputs = {operands.scratch};
+    inside.output = operands.scratch + input_.bytes();
     inside.constants.erase(inside.constants.begin(), inside.constants.begin() + others_);
     inner_->place(inside);
   }
 
   void run() override {
-    halves_to_images32(operands_.inputs[0], input_.blocks, input_.elements, input_.floats(), cudaStreamPerThread);
+    auto* const input = reinterpret_cast<float*>(operands_.scratch);
+    const auto* const output = reinterpret_cast<const float*>(operands_.scratch + input_.bytes());
+    halves_to_images32(operands_.inputs[0], input_.blocks, input_.elements, input, cudaStreamPerThread);
     inner_->run();
-    images32_to_halves(output_.floats(), output_.blocks, output_.elements, with_operands(functions_, 1, operands_),
+    images32_to_halves(output, output_.blocks, output_.elements, with_operands(functions_, 1, operands_),
                        operands_.output, cudaStreamPerThread);
   }
 
  private:
   /// In images32.
   struct Value {
-    std::size_t blocks;
-    std::size_t elements;
-    DeviceBuffer<std::byte> memory;
-
-    explicit Value(const Shape& shape)
-        : blocks(blocks_of(program::kImages32, shape)),
-          elements(static_cast<std::size_t>(elements_of_image(shape))),
-          memory(bytes_of(program::kImages32, shape), cudaStreamPerThread) {}
-    float* floats() const { return reinterpret_cast<float*>(memory.data()); }
+    Shape shape;
+    std::size_t blocks = blocks_of(kImages32, shape);
+    std::size_t elements = static_cast<std::size_t>(elements_of_image(shape));
+    std::size_t bytes() const { return bytes_of(kImages32, shape); }
   };
 
   std::unique_ptr<program::Bound> inner_;
@@ -136,6 +132,10 @@ Offer half_offer_by_taps(const program::Request& request, const Convolution& con
   Offer offer = tap_offer(request, convolution, kHalves, convolve_halves_by_taps);
   offer.terms_in_fp16 = program::kAllTerms;
   return offer;
+}
+
+std::size_t scratch_in_fp32(const program::Request& request) {
+  return bytes_of(kImages32, request.inputs[0].shape) + bytes_of(kImages32, request.output_shape());
 }
 
 std::function<std::unique_ptr<program::Bound>()> bind_in_fp32(const program::Request& request, const Offer& offer,

@@ -22,11 +22,14 @@ bool fits_halves(const Convolution& convolution);
 /// That of the kernel by taps, which computes the bits of generated code in halves.
 program::Offer half_offer_by_taps(const program::Request& request, const Convolution& convolution);
 
-/// Binds a convolution of values in kHalves by an offer in fp32, between changes of layout, for which it has memory of
-/// its own. The functions follow in halves, where they hide no NaN. The offer's constants follow `others`.
+/// Binds a convolution of values in kHalves by an offer in fp32, between changes of layout, whose values lie in the
+/// scratch memory. The functions follow in halves, where they hide no NaN. The offer's constants follow `others`.
 std::function<std::unique_ptr<program::Bound>()> bind_in_fp32(const program::Request& request,
                                                               const program::Offer& offer,
                                                               std::vector<Function> functions, std::size_t others);
+
+/// Bytes of memory on the device that this takes.
+std::size_t scratch_in_fp32(const program::Request& request);
 
 /// Between kHalves and other layouts of a device, or rows of the host.
 const program::Kernel& half_changes_kernel();
