@@ -4,7 +4,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <iterator>
+#include <utility>
 
+#include "core/threads/parallel.hpp"
 #include "report/checks.hpp"
 #include "report/conv_line.hpp"
 #include "report/json_fields.hpp"
@@ -185,7 +188,40 @@ LayerLine layer_of(const JsonFields& line) {
           .origin = origin_of(line)};
 }
 
+/// Threads take turns to read this number of lines each.
+constexpr std::size_t kLinesOfAPiece = 64;
+
+void read_line(const JsonFields& line, ResultLines& lines) {
+  const std::string schema = line.text({"schema"});
+  if (schema == "spdnn-run-1")
+    lines.runs.push_back(run_of(line));
+  else if (schema == "spdnn-layers-1")
+    lines.layers.push_back(layer_of(line));
+  else if (schema == "spdnn-model-1")
+    lines.models.push_back(model_of(line));
+  else if (schema == "spdnn-model-bench-1")
+    lines.model_benches.push_back(model_bench_of(line));
+  else if (schema == "spdnn-conv-bench-1")
+    lines.convolutions.push_back(conv_of(line));
+  else
+    line.fail({"schema"},
+              "expected spdnn-run-1, spdnn-layers-1, spdnn-model-1, spdnn-model-bench-1 or spdnn-conv-bench-1");
+}
+
+template <typename Line>
+void append_lines(std::vector<Line>& all, std::vector<Line> more) {
+  std::ranges::move(more, std::back_inserter(all));
+}
+
 }  // namespace
+
+void ResultLines::add(ResultLines more) {
+  append_lines(runs, std::move(more.runs));
+  append_lines(layers, std::move(more.layers));
+  append_lines(models, std::move(more.models));
+  append_lines(model_benches, std::move(more.model_benches));
+  append_lines(convolutions, std::move(more.convolutions));
+}
 
 bool LineOrigin::same_machine(const LineOrigin& other) const {
   return host == other.host && cpu == other.cpu && device == other.device && driver == other.driver &&
@@ -197,25 +233,16 @@ bool LineOrigin::same_build(const LineOrigin& other) const {
 }
 
 void read_result_lines(const std::string& name, std::string_view text, ResultLines& lines) {
-  for (std::size_t number = 1; !text.empty(); ++number) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    const JsonFields line(fmt::format("{}:{}", name, number), text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-    const std::string schema = line.text({"schema"});
-    if (schema == "spdnn-run-1")
-      lines.runs.push_back(run_of(line));
-    else if (schema == "spdnn-layers-1")
-      lines.layers.push_back(layer_of(line));
-    else if (schema == "spdnn-model-1")
-      lines.models.push_back(model_of(line));
-    else if (schema == "spdnn-model-bench-1")
-      lines.model_benches.push_back(model_bench_of(line));
-    else if (schema == "spdnn-conv-bench-1")
-      lines.convolutions.push_back(conv_of(line));
-    else
-      line.fail({"schema"},
-                "expected spdnn-run-1, spdnn-layers-1, spdnn-model-1, spdnn-model-bench-1 or spdnn-conv-bench-1");
-  }
+  std::vector<std::string_view> texts;
+  for (; !text.empty(); text.remove_prefix(std::min(texts.back().size() + 1, text.size())))
+    texts.push_back(text.substr(0, text.find('\n')));
+  std::vector<ResultLines> pieces((texts.size() + kLinesOfAPiece - 1) / kLinesOfAPiece);
+  parallel_for(pieces.size(), [&](std::size_t piece) {
+    const std::size_t begin = piece * kLinesOfAPiece;
+    for (std::size_t i = begin; i < std::min(begin + kLinesOfAPiece, texts.size()); ++i)
+      read_line({fmt::format("{}:{}", name, i + 1), texts[i]}, pieces[piece]);
+  });
+  for (ResultLines& piece : pieces) lines.add(std::move(piece));
 }
 
 }  // namespace spdnn

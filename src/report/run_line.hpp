@@ -152,6 +152,7 @@ struct ResultLines {
   std::vector<ModelBenchLine> model_benches{};
   std::vector<ConvLine> convolutions{};
 
+  void add(ResultLines more);
   bool empty() const {
     return runs.empty() && layers.empty() && models.empty() && model_benches.empty() && convolutions.empty();
   }

@@ -1,5 +1,6 @@
 #include "report/results_document.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <string>
@@ -591,6 +592,24 @@ std::string passed_line(const std::string& checks) {
          R"("images_per_second":4,"flops":{"dense":1,"sparse":1},"verdict":{"status":"PASSED"},)"
          R"("machine":{"cpu":"C","threads":1},"build":{"version":"0","commit":"abc","dirty":false},)" +
          checks + "}";
+}
+
+TEST(ResultLines, OfAFileStayInItsOrderAndItsFirstErrorIsReported) {
+  std::string text;
+  for (int i = 0; i < 300; ++i) text += passed_line(R"("reference":null,"expected":null)") + '\n';
+  for (std::size_t at = 0, i = 0; (at = text.find("m.onnx", at)) != std::string::npos; ++i)
+    text.replace(at, 6, fmt::format("m{:04}", i));
+  ResultLines lines;
+  read_result_lines("lines", text, lines);
+  ASSERT_EQ(lines.models.size(), 300U);
+  for (std::size_t i = 0; i < 300; ++i) EXPECT_EQ(lines.models[i].model, fmt::format("m{:04}", i));
+  for (const char* const damaged : {"m0299", "m0130", "m0129"}) text[text.find(damaged) - 1] = '\'';
+  try {
+    read_result_lines("lines", text, lines);
+    FAIL() << "three damaged lines";
+  } catch (const DataError& error) {
+    EXPECT_EQ(std::string(error.what()).rfind("lines:130:", 0), 0U) << error.what();
+  }
 }
 
 std::string verdict_read(const std::string& checks) {
