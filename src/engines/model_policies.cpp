@@ -169,7 +169,7 @@ const OfferedOnDevice& offered_on_device(bool generated, Precision precision) {
   return *offered[!generated ? 0 : precision == Precision::fp16_sums ? 2 : 1];
 }
 
-/// Which nodes with weights add in fp16.
+/// Which nodes with weights are to add in fp16; notes name those whose code is not there in time.
 std::string sums_text(const program::Program& program, const Model& model) {
   std::size_t in_halves = 0;
   std::vector<Index> others;
@@ -181,7 +181,7 @@ std::string sums_text(const program::Program& program, const Model& model) {
     else
       others.push_back(action.node);
   }
-  std::string text = fmt::format("computed with sums in fp16: {} with weights", counted(in_halves, "node", "nodes"));
+  std::string text = fmt::format("planned with sums in fp16: {} with weights", counted(in_halves, "node", "nodes"));
   if (!others.empty())
     text += fmt::format("; in fp32: {}, the first of them {}", counted(others.size(), "node", "nodes"),
                         node_text(model, others.front()));
