@@ -6,6 +6,7 @@
 #include "program/program.hpp"
 #include "program/target.hpp"
 #include "spdnn/model.hpp"
+#include "spdnn/outcome.hpp"
 
 namespace spdnn {
 class Magnitudes;
@@ -14,9 +15,10 @@ class Magnitudes;
 namespace spdnn::program {
 
 struct CompileOptions {
-  ElementType type = ElementType::fp32;  ///< of activations between nodes
-  Extent kernels_for = 1;                ///< see Request
-  bool epilogues = true;                 ///< nodes may be computed with the one before them
+  Precision precision = Precision::fp32;  ///< that the kernels are for
+  ElementType type = ElementType::fp32;   ///< of activations between nodes
+  Extent kernels_for = 1;                 ///< see Request
+  bool epilogues = true;                  ///< nodes may be computed with the one before them
   int threads = 1;
   double compile_seconds = 0;          ///< see Request
   bool every_tiling = false;           ///< likewise

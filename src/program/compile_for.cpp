@@ -32,7 +32,8 @@ CompileOptions compile_options(const Model& model, const ModelEngineOptions& opt
   const Parts chosen_for = parts_for(model, options, options.images_for_kernels(), target);
   const Parts parts = parts_for(model, options, options.batch, target);
   const int threads = target != nullptr ? options.threads : useful_threads(model, parts.images, options.threads);
-  return {.type = options.precision == Precision::bf16 ? ElementType::bf16 : ElementType::fp32,
+  return {.precision = options.precision,
+          .type = options.precision == Precision::bf16 ? ElementType::bf16 : ElementType::fp32,
           .kernels_for = chosen_for.images,
           .epilogues = options.epilogues,
           .threads = parts.teams > 1 ? 1 : threads,

@@ -48,9 +48,10 @@ std::string text(const std::vector<Prepared>& all) {
     if (from[i] > 0 && from[i] < codes) text += fmt::format("; that of {} {}", from[i], sources[i]);
   }
   if (others > 0)
-    text += fmt::format("; the model's code{}{} is for another device, batch or version of spdnn or the compiler",
-                        others == codes ? "" : fmt::format(" of {}", others),
-                        sum.model_images == 0 ? "" : fmt::format(", for batches of {},", sum.model_images));
+    text += fmt::format(
+        "; the model's code{}{} is for another device, batch, precision or version of spdnn or the compiler",
+        others == codes ? "" : fmt::format(" of {}", others),
+        sum.model_images == 0 ? "" : fmt::format(", for batches of {},", sum.model_images));
   return text;
 }
 

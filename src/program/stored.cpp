@@ -12,6 +12,7 @@
 #include "model/graph/model_digest.hpp"
 #include "model/graph/node_text.hpp"
 #include "spdnn/error.hpp"
+#include "spdnn/outcome.hpp"
 
 namespace spdnn::program {
 
@@ -114,7 +115,7 @@ Origin origin_of(const Model& model, Extent images, const CompileOptions& option
                           {"threads", std::to_string(options.threads)},
                           {"images", std::to_string(images)},
                           {"kernels for images", std::to_string(options.kernels_for)},
-                          {"type", options.type == ElementType::bf16 ? "bf16" : "fp32"},
+                          {"precision", std::string(to_string(options.precision))},
                           {"epilogues", options.epilogues ? "yes" : "no"},
                           {"device", options.target == nullptr ? "none" : options.target->name()},
                           {"kernels", kernels}})

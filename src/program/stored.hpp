@@ -16,7 +16,8 @@
 namespace spdnn::program {
 
 /// The conditions for which a program is made, as names and texts: the build of spdnn, the processor, the model's
-/// digest, the kernels that may be offered, threads, images and types. A stored program is used where all are the same.
+/// digest, the kernels that may be offered, threads, images and precision. A stored program is used where all are the
+/// same.
 using Origin = std::vector<std::pair<std::string, std::string>>;
 /// The build and the processor alone.
 Origin machine_origin();

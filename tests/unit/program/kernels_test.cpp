@@ -105,12 +105,12 @@ TEST(GeneratedCode, ItsSourcesAreReportedInOneLine) {
   foreign.model_has_others = true;
   EXPECT_EQ(said({stored, foreign}),
             "1.5 kB of generated code for 2 nodes; that of 1 compiled in 1.5 s of processor time; that of 1 from the "
-            "model; the model's code of 1 is for another device, batch or version of spdnn or the compiler");
+            "model; the model's code of 1 is for another device, batch, precision or version of spdnn or the compiler");
   foreign.model_images = 32;
   EXPECT_EQ(
       said({foreign}),
       "1.0 kB of generated code for 1 node, compiled in 1.5 s of processor time; the model's code, for batches of "
-      "32, is for another device, batch or version of spdnn or the compiler");
+      "32, is for another device, batch, precision or version of spdnn or the compiler");
 }
 
 TEST(KernelContract, RefusesWrongOffers) {

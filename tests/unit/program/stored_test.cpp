@@ -118,7 +118,7 @@ TEST_P(StoredPrograms, AreUsedOnlyWhereAllIsAsItWas) {
   alone.epilogues = false;
   EXPECT_EQ(remark(with(text), alone), unused + "epilogues: yes, now: no");
   EXPECT_EQ(remark(with(text, some_model(0.25F)), options_for(3, 2)).find(unused + "model: "), 0U);
-  for (const std::string field : {"version", "processor", "kernels"}) {
+  for (const std::string field : {"version", "processor", "precision", "kernels"}) {
     std::string other = text;
     other.insert(other.find("\"" + field + "\",\"") + field.size() + 4, "other ");
     EXPECT_EQ(remark(with(other), options_for(3, 2)).find(unused + field + ": other "), 0U) << field;
@@ -313,6 +313,14 @@ TEST(StoredProgram, IsReadWithoutOffersOfKernelsThatWereNotChosen) {
     if (action.kind == program::Action::Kind::step) chosen.insert(action.kernel);
   EXPECT_EQ(asked, chosen);
   EXPECT_LT(chosen.size(), before.size());
+}
+
+TEST(StoredProgram, IsOfOnePrecision) {
+  const auto made_for = [](Precision precision) {
+    return program::origin_of(some_model(), 1, {.precision = precision});
+  };
+  EXPECT_NE(made_for(Precision::fp32), made_for(Precision::fp16_sums));
+  EXPECT_NE(made_for(Precision::fp32), made_for(Precision::bf16));
 }
 
 TEST(ModelDigests, AreOfWhatIsComputed) {
