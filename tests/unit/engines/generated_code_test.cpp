@@ -537,6 +537,8 @@ TEST(GeneratedCode, IsForFunctionsWhoseNumbersAreWithinHalves) {
                                    {Kind::line, 1, 1e5F},
                                    {Kind::line, 1e-9F, 0},
                                    {Kind::leaky, 1e-9F},
+                                   {Kind::clip, -1e-9F, 6},
+                                   {Kind::clip, 0, 1e-9F},
                                    {Kind::clip, 1e5F, 2e5F},
                                    {Kind::clip, -2e5F, -1e5F}}) {
     EXPECT_TRUE(can_be_generated({function}, false)) << function.a;

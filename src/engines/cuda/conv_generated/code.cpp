@@ -258,7 +258,7 @@ bool can_be_generated(const std::vector<Function>& functions, bool in_halves) {
     using Kind = Function::Kind;
     switch (function.kind) {
       case Kind::clip:  // a limit beyond all numbers of fp16 is none
-        return !in_halves || ((is_half(function.a) || function.a < 0) && (is_half(function.b) || function.b > 0));
+        return !in_halves || ((is_half(function.a) || function.a < -1) && (is_half(function.b) || function.b > 1));
       case Kind::leaky:
         return !in_halves || is_half(function.a);
       case Kind::line:
