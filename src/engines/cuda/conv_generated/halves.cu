@@ -8,7 +8,7 @@ namespace spdnn::cuda {
 
 namespace {
 
-/// Words that are numbers of two images; see Floats. Instruction by instruction as conv_generated's code.cpp.
+/// Words that are numbers of two images; see Floats. Instruction by instruction as instructions.cpp.
 struct Halves {
   using Word = __half2;
   static __device__ Word of(float number) { return __float2half2_rn(number); }
