@@ -112,13 +112,12 @@ TEST_P(StoredPrograms, AreUsedIfTheyAreTuned) {
 TEST_P(StoredPrograms, AreUsedOnlyWhereAllIsAsItWas) {
   const std::string text = stored();
   const std::string unused = "the program stored with the model is not used, and another compiled: its ";
-  EXPECT_EQ(remark(with(text), options_for(3, 1)), unused + "threads: 2, now: 1");
   EXPECT_EQ(remark(with(text), options_for(2, 2)), unused + "images: 3, now: 2");
   ModelEngineOptions alone = options_for(3, 2);
   alone.epilogues = false;
   EXPECT_EQ(remark(with(text), alone), unused + "epilogues: yes, now: no");
   EXPECT_EQ(remark(with(text, some_model(0.25F)), options_for(3, 2)).find(unused + "model: "), 0U);
-  for (const std::string field : {"version", "processor", "precision", "kernels"}) {
+  for (const std::string field : {"version", "processor", "threads", "precision", "kernels"}) {
     std::string other = text;
     other.insert(other.find("\"" + field + "\",\"") + field.size() + 4, "other ");
     EXPECT_EQ(remark(with(other), options_for(3, 2)).find(unused + field + ": other "), 0U) << field;
@@ -315,12 +314,13 @@ TEST(StoredProgram, IsReadWithoutOffersOfKernelsThatWereNotChosen) {
   EXPECT_LT(chosen.size(), before.size());
 }
 
-TEST(StoredProgram, IsOfOnePrecision) {
-  const auto made_for = [](Precision precision) {
-    return program::origin_of(some_model(), 1, {.precision = precision});
+TEST(StoredProgram, IsOfOnePrecisionAndNumberOfThreads) {
+  const auto made_for = [](Precision precision, int threads) {
+    return program::origin_of(some_model(), 1, {.precision = precision, .threads = threads});
   };
-  EXPECT_NE(made_for(Precision::fp32), made_for(Precision::fp16_sums));
-  EXPECT_NE(made_for(Precision::fp32), made_for(Precision::bf16));
+  EXPECT_NE(made_for(Precision::fp32, 1), made_for(Precision::fp16_sums, 1));
+  EXPECT_NE(made_for(Precision::fp32, 1), made_for(Precision::bf16, 1));
+  EXPECT_NE(made_for(Precision::fp32, 1), made_for(Precision::fp32, 2));
 }
 
 TEST(ModelDigests, AreOfWhatIsComputed) {
