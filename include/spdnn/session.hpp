@@ -50,8 +50,9 @@ class ModelSession {
   const Model& model() const;  ///< after the rewrites; inputs and outputs keep their names
   const std::string& variant() const;
   Precision precision() const;
-  Index batch() const;  ///< images at a time, at most
-  int threads() const;  ///< host threads of each run
+  Index batch() const;            ///< images at a time, at most
+  int threads() const;            ///< host threads of each run, at most
+  int computing_threads() const;  ///< as many of them compute batch() images: fewer where nodes are small
 
  private:
   class Contents;

@@ -169,7 +169,8 @@ ModelTiming time_model(const Model& model, const ModelBench& bench, Index batch,
   const ModelSession session(model, settings, bench.rewrites);  // which says how much memory the batch needs
   require_memory(shape, batch);
   const Tensor images = generate_tensor(shape, 1);
-  ModelTiming timing{session.variant(), session.precision(), batch, session.threads(), {}, {}, machine_load(), {}};
+  ModelTiming timing{session.variant(), session.precision(), batch, session.threads(), session.computing_threads()};
+  timing.load = machine_load();
   std::vector<Side> sides{side_of(session, images)};
   std::optional<Peer> peer;
   if (bench.with_onnxruntime) {
@@ -195,6 +196,9 @@ std::string timing_titles() {
 
 std::string timing_text(const ModelTiming& timing) {
   std::string text = table_line(timing.variant, timing, timing.times, fmt::format("{:.2f}", timing.load));
+  if (timing.computing_threads < timing.threads)
+    text +=
+        fmt::format("  computed by {} of {} threads, as nodes are small\n", timing.computing_threads, timing.threads);
   if (!timing.with) return text;
   const PeerTiming& with = *timing.with;
   text += table_line("onnxruntime " + with.version, timing, with.times, "");
@@ -228,6 +232,7 @@ nlohmann::ordered_json timing_json(const ModelBench& bench, const ModelTiming& t
                               {"batch", timing.batch}};
   json.update(timing.times.json(timing.batch));
   json["load"] = timing.load;
+  json["computing_threads"] = timing.computing_threads;
   json["layers"] = std::move(layers);
   json["with"] = timing.with ? peer_json(*timing.with, timing.batch) : nlohmann::ordered_json();
   json["machine"] = std::move(machine);

@@ -42,6 +42,7 @@ struct ModelTiming {
   Precision precision = Precision::fp32;
   Index batch = 0;
   int threads = 0;
+  int computing_threads = 0;  ///< of these, as many as compute: fewer where nodes are small
   TimedRuns times{};
   std::vector<NodeSeconds> layers{};  ///< the time of each node in a run
   double load = 0;                    ///< runnable threads of the machine per processor, as /proc/loadavg has it before

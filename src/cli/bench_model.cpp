@@ -46,7 +46,7 @@ CommandForm bench_model_form() {
   group.options.add_options()                                                                                        //
       ("shape", takes("N,C,H,W"), "shape of the model's input; the letter N means any number; default: the file's")  //
       ("batch", takes("N", "1"), "images of a run; several, separated by commas")                                    //
-      ("threads", takes("N"), "host threads; several, separated by commas; default: all that are granted")           //
+      ("threads", takes("N"), "host threads, at most; several, separated by commas; default: all that are granted")  //
       ("variant", takes("ENGINE", "auto"), "engine; see spdnn variants --models")                                    //
       ("precision", takes("fp32|fp64|bf16|fp16-sums"), "default: the variant's first")                               //
       ("rewrite", takes("REWRITES", "all"), "exact rewrites of the model: all, none or a list")                      //

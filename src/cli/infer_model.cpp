@@ -130,7 +130,7 @@ CommandForm infer_model_form() {
        "bf16 and fp16-sums are compared with fp32; default: the variant's first")                           //
       ("rewrite", takes("REWRITES", "all"), "exact rewrites of the model: all, none or a list")             //
       ("batch", takes("N", "auto"), "images at a time; auto: 64, or more small ones, if they fit")          //
-      ("threads", takes("N"), "host threads; default: all that are granted")                                //
+      ("threads", takes("N"), "host threads, at most; default: all that are granted")                       //
       ("host-memory", takes("SIZE", "auto"), "memory for model, images and engine: 500M, 4G")               //
       ("compile-seconds", takes("SECONDS", "60"), "generate code for at most this time; 0: none")           //
       ("trials", takes("N", "1"), "number of times the inference is run")                                   //

@@ -30,6 +30,7 @@ struct Support {
   /// Bytes of host (CPU) or device (CUDA) memory that an engine takes besides plan (or model) and images, at most; on a
   /// device, the plan's copy there included.
   std::size_t working_bytes = 0;
+  int threads = 0;                        ///< of models: how many of the host's compute a batch; 0: all
   std::vector<std::string> remarks = {};  ///< for nodes with a choice: the kernel and the reason
   std::vector<ProgramStep> program = {};  ///< of models: the kernels that would run
   /// For models: the program that these are of, if an engine can run it instead of compiling it again.

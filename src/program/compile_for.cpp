@@ -31,7 +31,7 @@ CompileOptions compile_options(const Model& model, const ModelEngineOptions& opt
   // With a fixed batch, each node's rows are those of all images.
   const Parts chosen_for = parts_for(model, options, options.images_for_kernels(), target);
   const Parts parts = parts_for(model, options, options.batch, target);
-  const int threads = target != nullptr ? options.threads : useful_threads(model, parts.images, options.threads);
+  const int threads = target != nullptr ? options.threads : useful_threads(model, parts.images, options.threads).count;
   return {.precision = options.precision,
           .type = options.precision == Precision::bf16 ? ElementType::bf16 : ElementType::fp32,
           .kernels_for = chosen_for.images,
@@ -76,9 +76,15 @@ Support support_of(const Program& program, const Model& model, const ModelEngine
           "needs {} bytes of the device's memory for weights and activations; {} are available", bytes, budget);
     return support;
   }
-  const int teams = parts_for(model, options, options.batch, target).teams;
-  const std::size_t bytes = program.arena.bytes * static_cast<std::size_t>(teams) + program.constant_bytes;
+  const Parts parts = parts_for(model, options, options.batch, target);
+  const std::size_t bytes = program.arena.bytes * static_cast<std::size_t>(parts.teams) + program.constant_bytes;
   Support support{.working_bytes = bytes, .remarks = program.remarks};
+  const UsefulThreads useful = useful_threads(model, parts.images, options.threads);
+  if (parts.teams == 1 && useful.count < options.threads) {
+    support.threads = useful.count;
+    support.remarks.push_back(fmt::format("computed by {} of {} threads, as a node with weights takes {:.2g} us of one",
+                                          useful.count, options.threads, useful.seconds_of_node * 1e6));
+  }
   support.too_large = options.host_memory != 0 && bytes > options.host_memory;
   if (support.too_large)
     support.why_not =

@@ -52,7 +52,7 @@ double seconds_of_products(const Model& model, const Node& node, const CsrMatrix
 
 }  // namespace
 
-int useful_threads(const Model& model, Index images, int threads) {
+UsefulThreads useful_threads(const Model& model, Index images, int threads) {
   double seconds = 0;
   double nodes = 0;
   for (const Node& node : model.nodes) {
@@ -62,8 +62,9 @@ int useful_threads(const Model& model, Index images, int threads) {
       ++nodes;
     }
   }
-  if (nodes == 0) return threads;
-  return static_cast<int>(std::clamp<double>(seconds * images / nodes / kSecondsOfThread, 1, threads));
+  if (nodes == 0) return {threads};
+  const double of_node = seconds * images / nodes;
+  return {static_cast<int>(std::clamp<double>(of_node / kSecondsOfThread, 1, threads)), of_node};
 }
 
 Index images_of_part(const Parts& parts, Index loaded) {

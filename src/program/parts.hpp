@@ -14,9 +14,14 @@ struct Parts {
 /// The images of a part where fewer than a batch are loaded, so that no thread waits beside one that has several.
 Index images_of_part(const Parts& parts, Index loaded);
 
+struct UsefulThreads {
+  int count = 1;
+  double seconds_of_node = 0;  ///< predicted for one thread, on average of the nodes with weights; 0: there are none
+};
+
 /// The number of threads, of at most so many, for which the nodes of a part are large enough on average: threads meet
 /// at the end of each, and those that waited for long are woken by the system, which takes longer than a small node.
-int useful_threads(const Model& model, Index images, int threads);
+UsefulThreads useful_threads(const Model& model, Index images, int threads);
 
 /// All images at once, if the weights take more memory than what all steps of a part read and write, or if an output is
 /// the same for all. Otherwise parts for which that stays in caches, each by a thread if there are enough; small images

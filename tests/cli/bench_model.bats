@@ -15,7 +15,10 @@ bench() { "$SPDNN" bench model net.onnx --runs 3 --warm-up 0 "$@"; }
 
 @test "a line for each batch and number of threads" {
   bench --batch 1,4 --threads 1,2 --json lines.jsonl >table
-  [ "$(wc -l <table)" -eq 5 ]
+  [ "$(wc -l <table)" -eq 6 ]
+  [ "$(sed -n 4p table)" = "  computed by 1 of 2 threads, as nodes are small" ] # a single image, and lenet5
+  [ "$(jq -c '[.machine.threads, .computing_threads]' lines.jsonl | tr '\n' ' ')" = "[1,1] [2,1] [1,1] [2,2] " ]
+  sed -i 4d table
   [ "$(awk 'NR == 1 { print $2, $3, $4 }' table)" = "batch threads runs" ]
   [ "$(awk 'NR > 1 { print $2, $3, $4 }' table | tr '\n' ';')" = "1 1 3;1 2 3;4 1 3;4 2 3;" ]
   [ "$(jq -c '[.batch, .machine.threads, .runs]' lines.jsonl | tr '\n' ' ')" = "[1,1,3] [1,2,3] [4,1,3] [4,2,3] " ]
@@ -47,7 +50,7 @@ bench() { "$SPDNN" bench model net.onnx --runs 3 --warm-up 0 "$@"; }
     [ -n "${CI:-}" ] || command -v "$needed" >/dev/null || [ -e "$needed" ] || skip "needs $needed: make deps"
   done
   "$SPDNN" bench model net.onnx --runs 20 --warm-up 0 --threads 1,2 --with onnxruntime --json lines.jsonl --html page.html >table
-  [ "$(wc -l <table)" -eq 7 ]
+  [ "$(wc -l <table)" -eq 8 ]
   [[ "$(sed -n 4p table)" == *"/ onnxruntime: "*" turns); outputs agree: "* ]]
   jq -es 'length == 2 and all(.with | .name == "onnxruntime" and .host == "node" and .file == "given" and .outputs.agree and .runs == 20
     and .turns >= 8 and .ratio.min <= .ratio.median and .ratio.median <= .ratio.max and .outputs.largest_expected > 0)' lines.jsonl

@@ -51,6 +51,8 @@ class ModelSession::Contents {
     options.precision = choice.precision;
     options.batch = model_batch(settings, *choice.variant, known, most, options);
     variant_ = choice.variant->name;
+    const int computing = known.of(*choice.variant, options).threads;
+    computing_threads_ = computing > 0 ? computing : options.threads;
     engine_ = make_engine(*choice.variant, model_, options);
     options_.batch = fixed ? *fixed : settings.batch;
     options_.kept = &engine_;
@@ -70,6 +72,7 @@ class ModelSession::Contents {
   const std::string& variant() const { return variant_; }
   const ModelEngineOptions& options() const { return options_.engine; }
   Index batch() const { return options().batch; }
+  int computing_threads() const { return computing_threads_; }
 
  private:
   /// DataError if the images cannot be split into batches, or the outputs of several batches cannot be joined.
@@ -89,6 +92,7 @@ class ModelSession::Contents {
 
   std::shared_ptr<const Model> model_;
   std::string variant_;
+  int computing_threads_ = 1;
   std::mutex running_;
   std::function<bool()> cancelled_;  ///< of the run under way
   ModelRunOptions options_;
@@ -110,5 +114,6 @@ const std::string& ModelSession::variant() const { return contents_->variant(); 
 Precision ModelSession::precision() const { return contents_->options().precision; }
 Index ModelSession::batch() const { return contents_->batch(); }
 int ModelSession::threads() const { return contents_->options().threads; }
+int ModelSession::computing_threads() const { return contents_->computing_threads(); }
 
 }  // namespace spdnn

@@ -7,6 +7,7 @@
 
 #include "program/arena.hpp"
 #include "program/compile_for.hpp"
+#include "program/engine.hpp"
 #include "program/parts.hpp"
 #include "prune/quantise_values.hpp"
 #include "support/models.hpp"
@@ -65,7 +66,7 @@ TEST(Parts, SmallNodesTakeFewerThreads) {
       return builder.add(testing::random_convolution(rng, 64, 64, testing::same_window(3, 3), kept), {value});
     };
     const ValueId y = convolved(convolved(x));
-    return program::useful_threads(builder.finish({y}), images, 16);
+    return program::useful_threads(builder.finish({y}), images, 16).count;
   };
   EXPECT_EQ(threads(4, 1, 1), 1);
   EXPECT_EQ(threads(16, 1, 1), 11);  // 9.4 million products a node
@@ -81,6 +82,14 @@ TEST(Parts, ProgramsAreCompiledForThreadsThatAreUseful) {
   const ValueId y = builder.add(testing::random_convolution(rng, 64, 64, testing::same_window(3, 3), 1), {x});
   const Model model = builder.finish({y});
   EXPECT_EQ(program::compile_options(model, {.batch = 1, .threads = 2}, {}, nullptr).threads, 1);
+  const auto says = [&](Index batch, int threads) {
+    const Support support = program::support_of({}, model, {.batch = batch, .threads = threads}, nullptr);
+    return std::pair(support.threads, support.remarks);
+  };
+  const std::string one_of_two = "computed by 1 of 2 threads, as a node with weights takes 15 us of one";
+  EXPECT_EQ(says(1, 2), std::pair(1, std::vector{one_of_two}));
+  EXPECT_EQ(says(1, 1), std::pair(0, std::vector<std::string>{})) << "it is as many as were asked for";
+  EXPECT_EQ(says(4, 2), std::pair(0, std::vector<std::string>{})) << "four images occupy both";
 }
 
 TEST(Parts, FewerImagesThanABatchAreThoseOfAllThreadsToo) {
