@@ -192,8 +192,8 @@ for line in open(sys.argv[1]):
         for name in at(whole, path):
             for change in ("taken", "renamed", "kind"):
                 old = ("overflow",) if whole["schema"] == "spdnn-model-1" else ("verify", "checks")
-                if change == "taken" and name in (*old, "largest_excess", "widened", "undecided", "named_outputs", "outputs", "slowest", "deal", "taken", "images_read_by", "checkpoints", "uniform16", "generated16"):
-                    continue  # old lines of models, suites, runs, ranks and convolutions have none
+                if change == "taken" and name in (*old, "largest_excess", "widened", "undecided", "named_outputs", "outputs", "slowest", "deal", "taken", "images_read_by", "checkpoints", "uniform16", "generated16", "computing_threads"):
+                    continue  # old lines of models, suites, runs, ranks, convolutions and benches have none
                 copied = copy.deepcopy(whole)
                 place = at(copied, path)
                 value = place.pop(name)
