@@ -87,11 +87,14 @@ TEST(Tune, ChoosesByMeasuredTimes) {
 
 TEST(Tune, DescribesTheOtherKernelsAfterADetailIfThereIsOne) {
   const Model model = one_relu();
-  program::Action action{.detail = "tiles", .others = "modest 5.0 us"};
+  program::Program program;
+  program::Action& action = program.actions.emplace_back();
   action.step.node = 0;
-  EXPECT_EQ(program::described({.actions = {action}}, model).front().why, "tiles; others: modest 5.0 us");
+  action.detail = "tiles";
+  action.others = "modest 5.0 us";
+  EXPECT_EQ(program::described(program, model).front().why, "tiles; others: modest 5.0 us");
   action.detail.clear();
-  EXPECT_EQ(program::described({.actions = {action}}, model).front().why, "others: modest 5.0 us");
+  EXPECT_EQ(program::described(program, model).front().why, "others: modest 5.0 us");
 }
 
 TEST(Tune, MeasuresAKernelForEachNode) {
