@@ -169,6 +169,7 @@ CommandForm inspect_model_form() {
   group.options.add_options()                                                                                        //
       ("shape", takes("N,C,H,W"), "shape of the model's input; the letter N means any number; default: the file's")  //
       ("batch", takes("N"), "images at a time assumed for the variants; default: 1 or the model's")                  //
+      ("precision", takes("fp32|fp64|bf16|fp16-sums"), "assumed for the variants; default: the first of each")       //
       ("json", takes("FILE"), "write the output here (-: stdout) as one JSON line")                                  //
       ("html", takes("FILE"), "write the model as a page with charts (-: stdout)")                                   //
       ("node", takes("N"), "the node whose weights the page shows; default: the one with the most");
@@ -191,10 +192,11 @@ int inspect_model(const Arguments& arguments) {
   if (const auto text = text_of(values, "node")) shown = parse_count("node", *text) - 1;
   std::optional<Shape> shape;
   if (const auto text = text_of(values, "shape")) shape = parse_shape(*text);
-  std::optional<Index> batch;
-  if (const auto text = text_of(values, "batch")) batch = parse_count("batch", *text);
+  EngineSettings settings;
+  settings.batch = count_of(values, "batch").value_or(0);
+  if (const auto text = text_of(values, "precision")) settings.precision = parse_precision(*text);
   const Model model = read_model(path, shape);
-  const ModelView view = inspected_model(path, model, batch, message_of);
+  const ModelView view = inspected_model(path, model, settings, message_of);
   check_shown(view, shown);
   print_view(files.printed(), view);
   files.write(json_line(model_json(view)),

@@ -229,6 +229,19 @@ refused() {
   grep -q '^spdnn: note: .* is not kept for later runs: there is no cache directory$' err.txt
 }
 
+@test "inspect shows the program of a precision, and refuses one in which no variant computes" {
+  "$SPDNN" inspect model.safetensors --precision fp64 >fp64.txt
+  grep -q '^variant  *conv_dense  *does not support it: it does not compute in fp64$' fp64.txt
+  grep -q '^would run conv_reference fp64 ' fp64.txt
+  refused 2 '*does not compute in*tf32*' inspect model.safetensors --precision tf32
+  refused 2 "*--precision: 'half' is not one of *" inspect model.safetensors --precision half
+  "$SPDNN" convert model.safetensors b.spdnn --program conv_dense --batch 4 --precision bf16 || skip "no bf16 here"
+  "$SPDNN" inspect b.spdnn --precision bf16 >bf16.txt
+  grep -A 1 '^variant  *conv_dense  *supports it' bf16.txt | grep -q ' the program stored with the model is used$'
+  "$SPDNN" inspect b.spdnn >fp32.txt
+  grep -q ' the program stored with the model is not used, and another compiled: its precision: bf16, now: fp32$' fp32.txt
+}
+
 @test "convert: a packed model with its program runs that, with the same logits, or says why it does not" {
   "$SPDNN" convert model.safetensors m.spdnn
   "$SPDNN" convert model.safetensors p.spdnn --program conv_dense --batch 4 --threads 1

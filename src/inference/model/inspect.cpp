@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
+#include "engines/choose.hpp"
 #include "engines/devices.hpp"
 #include "inference/model/choice.hpp"
 #include "inference/model/runnable.hpp"
@@ -11,12 +14,10 @@ namespace spdnn {
 
 namespace {
 
-/// Predicts the variant that `infer` would choose for the model and this batch size, or the reason why it
-/// would refuse the model. UsageError if the model's batch size is fixed to another number.
-void predict_choice(ModelView& view, KnownSupport& known, std::optional<Index> asked,
+/// Predicts the variant that `infer` would choose for the model with these settings, or the reason why it would refuse
+/// the model. UsageError if the model's batch size is fixed to another number.
+void predict_choice(ModelView& view, KnownSupport& known, const EngineSettings& settings,
                     const std::function<std::string(const Error&)>& text_of) {
-  EngineSettings settings;
-  settings.batch = asked.value_or(0);
   ModelEngineOptions options{.batch = view.batch};
   const ModelEngineChoice choice = find_model_engine(settings, known, options);
   view.why = choice.why;
@@ -29,24 +30,32 @@ void predict_choice(ModelView& view, KnownSupport& known, std::optional<Index> a
     view.why = text_of(DeviceError("host_memory", batch.too_large));
 }
 
+Support support_as_asked(const ModelVariant& variant, KnownSupport& known, const EngineSettings& settings,
+                         Index batch) {
+  const Precision precision = settings.precision.value_or(variant.precisions.front());
+  if (!computes_in(variant, precision))
+    return {.why_not = fmt::format("it does not compute in {}", to_string(precision))};
+  if (std::string why_not = why_unusable(variant.device); !why_not.empty()) return {.why_not = std::move(why_not)};
+  return known.of(variant, {.precision = precision, .batch = batch});
+}
+
 }  // namespace
 
-ModelView inspected_model(const std::string& name, const Model& model, std::optional<Index> asked,
+ModelView inspected_model(const std::string& name, const Model& model, const EngineSettings& settings,
                           const std::function<std::string(const Error&)>& text_of) {
   ModelView view = view_of(name, model);
   view.why = why_not_runnable(model);
-  view.batch = asked.value_or(1);
+  const auto batch = [&](Index usual) { return settings.batch != 0 ? settings.batch : usual; };
+  view.batch = batch(1);
   Model rewritten = model;
   KnownSupport known(rewritten);
   if (view.why.empty()) {
-    view.batch = asked.value_or(batch_of(model).value_or(1));
+    view.batch = batch(batch_of(model).value_or(1));
     rewrite(rewritten, kAllRewrites);
-    predict_choice(view, known, asked, text_of);
+    predict_choice(view, known, settings, text_of);
   }
   for (const ModelVariant& variant : model_variants()) {
-    Support support;
-    support.why_not = why_unusable(variant.device);
-    if (support.takes()) support = known.of(variant, {.precision = variant.precisions.front(), .batch = view.batch});
+    const Support support = support_as_asked(variant, known, settings, view.batch);
     view.answers.push_back({std::string(variant.name), std::string(variant.description), support.why_not,
                             support.working_bytes, support.remarks, support.program});
   }
