@@ -19,8 +19,9 @@
 
 namespace spdnn {
 
-/// One run, from the specification to the report. Its members are defined in inference.cpp, those of a run that may be
-/// stopped in run_in_parts.cpp, and those that look at the result again in second_runs.cpp.
+/// One run, from the specification to the report. Its members are defined in inference.cpp, those that read in
+/// reading.cpp, those of a run that may be stopped in run_in_parts.cpp, and those that look at the result again in
+/// second_runs.cpp.
 class Inference::Steps : public InferenceSteps<InferenceSpec, Report> {
  public:
   Steps(const InferenceSpec& spec, std::unique_ptr<Communicator> own, Communicator* ranks);
