@@ -169,9 +169,9 @@ std::string summary_of_pruning(const PruneReport& report) {
                   seconds_text(report.seconds_after), seconds_text(report.seconds_before),
                   counted(report.batch, "image", "images"), counted(report.threads, "thread", "threads"));
   if (report.timed_runs > 0)
-    text += fmt::format("; measured {} instead of {}, {} times as fast, of the shortest of {} for each node",
+    text += fmt::format("; measured {} instead of {}{}, of the shortest of {} for each node",
                         seconds_text(report.measured_after), seconds_text(report.measured_before),
-                        significant(report.measured_before / report.measured_after, 3),
+                        times_as_fast(", ", report.measured_before, report.measured_after),
                         counted(report.timed_runs, "run", "runs"));
   return text + ".";
 }

@@ -6,6 +6,7 @@
 #include "core/text/json_text.hpp"
 #include "core/text/message.hpp"
 #include "core/types/share_of_zeros.hpp"
+#include "report/significant.hpp"
 
 namespace spdnn {
 
@@ -75,6 +76,10 @@ OrderedJson measure_json(const PruneMeasure& measure) {
 
 }  // namespace
 
+std::string times_as_fast(const char* separator, double before, double after) {
+  return after > 0 ? fmt::format("{}{} times as fast", separator, significant(before / after, 3)) : "";
+}
+
 PrunedLayer total_of(const PruneReport& report) {
   PrunedLayer sum{.seconds_before = report.seconds_before,
                   .seconds_after = report.seconds_after,
@@ -98,14 +103,14 @@ std::string to_text(const PruneReport& report) {
     text += layer_row(std::to_string(layer.node + 1), layer.operation, layer, report.timed_runs > 0,
                       escaped(layer.name) + (layer.left ? " (left as it is)" : ""));
   text += layer_row("total", "", total_of(report), report.timed_runs > 0, "and all other nodes") + "\n";
-  text +=
-      fmt::format("predicted  {} -> {} for {}, {} threads: {:.2f} times as fast\n", seconds_text(report.seconds_before),
-                  seconds_text(report.seconds_after), counted(report.batch, "image", "images"), report.threads,
-                  report.seconds_before / report.seconds_after);
+  text += fmt::format("predicted  {} -> {} for {}, {} threads{}\n", seconds_text(report.seconds_before),
+                      seconds_text(report.seconds_after), counted(report.batch, "image", "images"), report.threads,
+                      times_as_fast(": ", report.seconds_before, report.seconds_after));
   if (report.timed_runs > 0)
-    text += fmt::format("timed      {} -> {}: {:.2f} times as fast; the shortest of {} for each node\n",
+    text += fmt::format("timed      {} -> {}{}; the shortest of {} for each node\n",
                         seconds_text(report.measured_before), seconds_text(report.measured_after),
-                        report.measured_before / report.measured_after, counted(report.timed_runs, "run", "runs"));
+                        times_as_fast(": ", report.measured_before, report.measured_after),
+                        counted(report.timed_runs, "run", "runs"));
   if (report.measure) text += measure_text(*report.measure);
   for (const std::string& note : report.notes) text += "note       " + escaped(note) + "\n";
   return text;

@@ -63,6 +63,8 @@ struct PruneReport {
   std::vector<std::string> notes{};
 };
 
+/// The quotient of two times in words, after the separator; nothing if none was taken, as of a model without nodes.
+std::string times_as_fast(const char* separator, double before, double after);
 /// All layers together; the times are of all nodes.
 PrunedLayer total_of(const PruneReport& report);
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "spdnn/error.hpp"
+#include "support/message_of.hpp"
 
 namespace spdnn::cli {
 namespace {
@@ -34,6 +35,14 @@ TEST(Options, TwoDashesThatAreAValueEndNoOptions) {
 TEST(Options, PercentSignsInValuesAndFileNamesMeanNothing) {
   EXPECT_EQ(refusal({"--neurons=%value%", "100%.tsv"}), "taken");
   EXPECT_EQ(refusal({"--", "--100%.tsv"}), "taken");
+}
+
+TEST(Options, NumbersOfThingsAreThoseThatAnIndexHolds) {
+  const auto taken = [](const char* text) { return parse_count("images", text); };
+  EXPECT_EQ(taken("2147483647"), kMaxIndex);
+  for (const char* beyond : {"0", "2147483648", "4294967297", "18446744073709551615"})
+    EXPECT_EQ(testing::message_of<UsageError>([&] { taken(beyond); }),
+              "--images: " + std::string(beyond) + " is outside 1..2147483647");
 }
 
 TEST(Options, SizesAreBytesOrHaveAUnit) {

@@ -131,6 +131,15 @@ TEST(PruneReportText, TotalsHaveThePredictedAndTheMeasuredTime) {
   EXPECT_PRED_FORMAT2(::testing::IsSubstring, "1.27 times as fast; the shortest of 7 runs for each node", text);
 }
 
+TEST(PruneReportText, WithoutTimesSaysNothingOfTheirQuotient) {
+  PruneReport report;
+  EXPECT_PRED_FORMAT2(::testing::IsSubstring, "predicted  0 s -> 0 s for 1 image, 1 threads\n", to_text(report));
+  report.timed_runs = 5;
+  EXPECT_PRED_FORMAT2(::testing::IsSubstring, "timed      0 s -> 0 s; the shortest of 5 runs", to_text(report));
+  EXPECT_PRED_FORMAT2(::testing::IsSubstring, "measured 0 s instead of 0 s, of the shortest",
+                      prune_document(report).summary);
+}
+
 TEST(PruneDocument, WholePage) {
   const Document page = prune_document(small_report());
   testing::expect_whole(__FILE__, "prune_document.txt",

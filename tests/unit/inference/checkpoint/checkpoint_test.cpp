@@ -177,6 +177,9 @@ TEST_F(CheckpointTest, RefusesWhatIsMalformed) {
   refused(with("/left/0/images", {{0, 12}}));
   refused(with("/left/0/images", {{0, 6}, {5, 6}}));
   refused(with("/left/0/images", {{4000000000U, 1}}));
+  ordered_json twice = with("/activations", ordered_json::array());
+  twice["left"] = {{{"layer", 0}, {"images", {{0, 4}}}}, {{"layer", 0}, {"images", {{3, 4}}}}};
+  refused(twice);
   refused(with("/left/0/images", {0, 11}));
   refused(with("/known/categories", {3, 3}));
   refused(with("/known/categories", {11}));

@@ -10,10 +10,13 @@
 #include "core/threads/parallel.hpp"
 #include "core/types/counted_csr.hpp"
 #include "engines/devices.hpp"
+#include "inference/device/engine_choice.hpp"
 #include "inference/run/largest_batch.hpp"
+#include "plan/planner.hpp"
 #include "spdnn/error.hpp"
 #include "support/battery.hpp"
 #include "support/equal.hpp"
+#include "support/message_of.hpp"
 #include "support/recording_engine.hpp"
 
 namespace spdnn {
@@ -366,6 +369,24 @@ TEST(Run, WarmUpIsRunAsTheTrialsAreButIsNoneOfThem) {
 TEST(Run, WhatAnEngineDoesNotCountIsNotToldOfAnyBatch) {
   const Small s;
   EXPECT_TRUE(run(variant_of<WaveringEngine>(), s.plan, s.images, run_options(1, 4)).outcome.alive.empty());
+}
+
+TEST(Run, ABiasOrCapThatFp32DoesNotHoldIsRefusedWithItsLayer) {
+  const auto refusal = [](double bias, std::optional<double> cap, const char* variant) {
+    Layer last = testing::make_layer(2, {{{0, 1.0F}}, {{0, 1.0F}}, {{1, 1.0F}}}, 0);
+    last.bias.values = std::vector<double>{-0.25, bias, 0.5};
+    const Network network{.layers = {testing::make_layer(2, {{{0, 1.0F}}, {{1, 1.0F}}}, -0.25), std::move(last)},
+                          .cap = cap};
+    return testing::message_of<UsageError>([&] {
+      choose_engine(EngineRequest{.variant = variant, .device = {}, .network = "n"}, make_plan(network, {}),
+                    BatchInfo{1, true, true}, EngineOptions{});
+    });
+  };
+  EXPECT_EQ(refusal(-1e39, 32, "cpu_openmp"), "precision: n: layer 2: a bias of -1e+39 is beyond fp32; expected fp64");
+  EXPECT_EQ(refusal(1e39, 32, "cpu_openmp"), "precision: n: layer 2: a bias of 1e+39 is beyond fp32; expected fp64");
+  EXPECT_EQ(refusal(-1e-50, 32, "cpu_openmp"), "precision: n: layer 2: a bias of -1e-50 is 0 in fp32; expected fp64");
+  EXPECT_EQ(refusal(0, 1e-50, "cpu_openmp"), "precision: n: a cap of 1e-50 is 0 in fp32; expected fp64");
+  EXPECT_EQ(refusal(-1e39, 32, "cpu_reference"), "no error");
 }
 
 TEST(Run, RefusesWhatDoesNotFit) {
