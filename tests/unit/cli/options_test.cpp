@@ -43,6 +43,7 @@ TEST(Options, NumbersOfThingsAreThoseThatAnIndexHolds) {
   for (const char* beyond : {"0", "2147483648", "4294967297", "18446744073709551615"})
     EXPECT_EQ(testing::message_of<UsageError>([&] { taken(beyond); }),
               "--images: " + std::string(beyond) + " is outside 1..2147483647");
+  EXPECT_EQ(testing::message_of<UsageError>([&] { taken("4x"); }), "--images: '4x' is not a positive whole number");
 }
 
 TEST(Options, SizesAreBytesOrHaveAUnit) {

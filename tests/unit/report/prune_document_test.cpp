@@ -131,6 +131,13 @@ TEST(PruneReportText, TotalsHaveThePredictedAndTheMeasuredTime) {
   EXPECT_PRED_FORMAT2(::testing::IsSubstring, "1.27 times as fast; the shortest of 7 runs for each node", text);
 }
 
+TEST(PruneReportText, LinesNumberNodesFromOneAndHaveBothAccuracies) {
+  const nlohmann::json line = nlohmann::json::parse(to_json(small_report()));
+  EXPECT_EQ(line["layers"][0]["node"], 1);
+  EXPECT_EQ(line["layers"][1]["node"], 5);
+  EXPECT_PRED_FORMAT2(::testing::IsSubstring, "\naccuracy   0.8000 -> 0.6000\n", to_text(small_report()));
+}
+
 TEST(PruneReportText, WithoutTimesSaysNothingOfTheirQuotient) {
   PruneReport report;
   EXPECT_PRED_FORMAT2(::testing::IsSubstring, "predicted  0 s -> 0 s for 1 image, 1 threads\n", to_text(report));

@@ -59,13 +59,13 @@ TEST(Report, PhasesAndTheRestMakeTheTotal) {
 TEST(Report, CountsAndNotesAreShownUnderTheirNames) {
   Report report = timed_report();
   report.passes.merge = true;
-  report.outcome.borderline = {1, 7};
+  report.outcome.borderline = {1, 7, 8};
   report.outcome.overflow = {{2, 5}, {6, 3}};
   report.outcome.alive = {9, 8};
   report.outcome.active = {7, -1};
   report.notes = {"saturated is not applied: there is no cap", "another"};
   const std::string text = to_text(report);
-  EXPECT_NE(row(text, "run again").find("2 borderline images"), std::string::npos) << text;
+  EXPECT_NE(row(text, "run again").find("3 borderline images"), std::string::npos) << text;
   EXPECT_NE(row(text, "overflow").find("sums of 2 images exceeded fp32, from layer 4 on; first images 3 7;"),
             std::string::npos)
       << text;
@@ -73,7 +73,7 @@ TEST(Report, CountsAndNotesAreShownUnderTheirNames) {
   const auto json = nlohmann::json::parse(to_json(report));
   EXPECT_FALSE(json.contains("saturated") || json.contains("identical")) << "they differ from run to run";
   EXPECT_EQ(json["overflow"], (nlohmann::json{{"images", 2}, {"layer", 4}, {"first_ids", {3, 7}}}));
-  EXPECT_EQ(json["borderline"], 2);
+  EXPECT_EQ(json["borderline"], 3);
   EXPECT_EQ(json["alive"], (std::vector<int>{9, 8}));
   EXPECT_EQ(json["active"], (nlohmann::json{7, nullptr}));
   EXPECT_EQ(json["notes"], report.notes);

@@ -229,7 +229,9 @@ TEST_F(SharesFile, RefusesWhatDoesNotFit) {
   EXPECT_EQ(error_of("node2 1\n"), "shares:1: '1' is not a share of zeros in [0, 1)");
   EXPECT_EQ(error_of("node2 -0.1\n"), "shares:1: '-0.1' is not a share of zeros in [0, 1)");
   EXPECT_EQ(error_of("node2 nan\n"), "shares:1: 'nan' is not a share of zeros in [0, 1)");
-  EXPECT_EQ(error_of("node2\n"), "shares:1: expected a node, a blank and a share of zeros in [0, 1)");
+  for (const char* const line : {"node2\n", "\t0.5\n"})
+    EXPECT_EQ(error_of(line), "shares:1: expected a node, a blank and a share of zeros in [0, 1)");
+  EXPECT_EQ(error_of("node2 or 3 0.5\n"), "shares:1: there is no node 'node2 or 3'");
   EXPECT_EQ(error_of("node2 0.5\n3 0.5\n"), "shares:2: node 3 \"node2\" (convolution) occurs twice");
   EXPECT_PRED_FORMAT2(::testing::IsSubstring, "no node, expected a line", error_of("# nothing\n"));
 }
