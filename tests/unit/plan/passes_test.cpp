@@ -126,6 +126,11 @@ TEST(Unused, NeuronsThatCanNeverBeNonZero) {
   EXPECT_EQ(planning::always_zero(layer, BiasRule::everywhere, false), (Flags{1, 0, 0, 0, 0}));
 }
 
+TEST(Unused, WeightsOfZeroAddNothing) {
+  const Layer layer = make_layer(1, {{{0, 0.0F}}}, {-0.5, {}}, true);
+  EXPECT_EQ(planning::always_zero(layer, BiasRule::everywhere, true), (std::vector<std::uint8_t>{1}));
+}
+
 TEST(Unused, ZerosAreStruckOutOfLaterSums) {
   // Layer 1 neuron 1 has no terms; in layer 2 neuron 0 then has none left, and neuron 1 only the other one.
   const Network network = network_of({make_layer(2, {{{0, 1.0F}}, {}, {{1, 1.0F}}}, {-0.1, {}}),
@@ -287,7 +292,26 @@ TEST(Planner, PassesThatStandAsideSaySo) {
 
   plan = make_plan(network, {.merge = true});
   EXPECT_FALSE(plan.passes.merge);
-  EXPECT_EQ(plan.provenance.notes.size(), 1U);
+  EXPECT_EQ(plan.provenance.notes,
+            (std::vector<std::string>{
+                "merge is not applied: it adds up terms that twins made equal, and twins was not requested"}));
+
+  network = network_of({make_layer(1, {{{0, 0.5F}}}, {-0.5, {}}), make_layer(1, {{{0, 2.0F}}}, {-0.5, {}})});
+  plan = make_plan(network, {.saturated = true});
+  EXPECT_EQ(plan.certificates.saturated_from, 1U);
+  EXPECT_EQ(plan.provenance.notes,
+            (std::vector<std::string>{
+                "saturated begins after layer 1, where a row at the cap does not provably stay there"}));
+}
+
+TEST(Merge, NegativeWeightsHaveNoBound) {
+  Plan plan;
+  plan.passes.twins = true;
+  for (const Layer& layer : {make_layer(2, {{{0, -0.5F}, {1, 0.25F}}}, {-1, {}}),
+                             make_layer(2, {{{0, -0.5F}, {1, -0.5F}}}, {-1, {}}, true)}) {
+    plan.layers = {layer};
+    EXPECT_EQ(planning::reason_against_merge(plan), "a weight is negative, so errors of sums are not bounded");
+  }
 }
 
 }  // namespace

@@ -338,6 +338,14 @@ TEST_F(Safetensors, FieldsOfOperationsThatAreNotSoundAreRefused) {
       "node 2 'f': takes no scalar", {{"o.value", "[]", {1}}});
 }
 
+TEST_F(Safetensors, NumbersThatAreJustTooLargeAreRefused) {
+  refuses_architecture(R"({"input_shape":["N",2],"bn_epsilon":1,"nodes":[]})", "expected a number between 0 and 1");
+  refuses_architecture(R"({"input_shape":["N",65536,32768],"nodes":[{"name":"f","op":"flatten","inputs":["input"]}]})",
+                       "more than 2^31-1 elements in N x 65536 x 32768");
+  refuses_architecture(around(R"({"op":"conv","name":"c","inputs":["input"],"cin":2,"cout":3,"groups":2})"),
+                       "2 groups do not divide 2 input and 3 output channels");
+}
+
 TEST_F(Safetensors, NodesThatDoNotFitTheirWeightsAreRefused) {
   const auto convolution = [](const std::string& fields) {
     return around(R"({"op":"conv","name":"c","inputs":["input"],)" + fields + "}");

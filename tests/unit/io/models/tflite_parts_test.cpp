@@ -53,6 +53,138 @@ TEST(TfliteParts, Slices) {
   expect_part(refusal(file), "(SLICE): input 1 'five': 5 numbers for 4 axes");
 }
 
+/// One operator on images of 1 x 2 x 2 x 4, and why it is refused.
+using MakeOperator = std::int32_t (*)(Parts& file, std::int32_t x);
+
+std::vector<float> all_ones(std::size_t count) { return std::vector<float>(count, 1); }
+
+template <class Options>
+Options with(void (*set)(Options&)) {
+  Options options;
+  if constexpr (requires { options.stride_h; }) options.stride_h = options.stride_w = 1;
+  set(options);
+  return options;
+}
+
+std::int32_t strided(Parts& file, std::int32_t x, std::int32_t step, const tflite::StridedSliceOptionsT& options) {
+  return file.add(Code::STRIDED_SLICE,
+                  {x, file.integers("b", {1}, {0}), file.integers("e", {1}, {1}), file.integers("s", {1}, {step})}, {},
+                  options);
+}
+
+std::int32_t bilinear(Parts& file, std::int32_t x, bool align_corners, bool half_pixel) {
+  tflite::ResizeBilinearOptionsT options;
+  options.align_corners = align_corners;
+  options.half_pixel_centers = half_pixel;
+  return file.add(Code::RESIZE_BILINEAR, {x, file.integers("size", {2}, {4, 4})}, {}, options);
+}
+
+TEST(TfliteParts, WhatDoesNotFitIsRefusedInItsWords) {
+  const std::pair<const char*, MakeOperator> cases[] = {
+      {"(CONV_2D): input 1 'w': filters of 2 channels do not fit 4 channels",
+       [](Parts& f, std::int32_t x) {
+         return f.add(Code::CONV_2D, {x, f.floats("w", {3, 1, 1, 2}, all_ones(6))}, {},
+                      with<tflite::Conv2DOptionsT>([](auto&) {}));
+       }},
+      {"(CONV_2D): input 2 'b': its shape is 3; expected 2 numbers",
+       [](Parts& f, std::int32_t x) {
+         return f.add(Code::CONV_2D, {x, f.floats("w", {2, 1, 1, 4}, all_ones(8)), f.floats("b", {3}, all_ones(3))}, {},
+                      with<tflite::Conv2DOptionsT>([](auto&) {}));
+       }},
+      {"filters of 2 x 1 x 1 x 4 do not fit 4 channels",
+       [](Parts& f, std::int32_t x) {
+         return f.add(Code::DEPTHWISE_CONV_2D, {x, f.floats("w", {2, 1, 1, 4}, all_ones(8))}, {},
+                      with<tflite::DepthwiseConv2DOptionsT>([](auto&) {}));
+       }},
+      {"depth_multiplier 3, expected 1",
+       [](Parts& f, std::int32_t x) {
+         return f.add(Code::DEPTHWISE_CONV_2D, {x, f.floats("w", {1, 1, 1, 4}, all_ones(4))}, {},
+                      with<tflite::DepthwiseConv2DOptionsT>([](auto& o) { o.depth_multiplier = 3; }));
+       }},
+      {"filters of 2 x 1 x 1 x 3 do not fit 4 channels",
+       [](Parts& f, std::int32_t x) {
+         const std::int32_t shape = f.integers("shape", {4}, {1, 2, 2, 2});
+         return f.add(Code::TRANSPOSE_CONV, {shape, f.floats("w", {2, 1, 1, 3}, all_ones(6)), x}, {},
+                      with<tflite::TransposeConvOptionsT>([](auto&) {}));
+       }},
+      {"weights_format is not supported",
+       [](Parts& f, std::int32_t x) {
+         return f.add(Code::FULLY_CONNECTED, {x, f.floats("w", {2, 16}, all_ones(32))}, {},
+                      with<tflite::FullyConnectedOptionsT>(
+                          [](auto& o) { o.weights_format = tflite::WeightsFormat::SHUFFLED4x16INT8; }));
+       }},
+      {"weights of 5 inputs do not fit 1 x 4 x 2 x 2",
+       [](Parts& f, std::int32_t x) {
+         return f.add(Code::FULLY_CONNECTED, {x, f.floats("w", {2, 5}, all_ones(10))}, {},
+                      with<tflite::FullyConnectedOptionsT>([](auto&) {}));
+       }},
+      {"beta 2 is not supported, only 1",
+       [](Parts& f, std::int32_t x) {
+         return f.add(Code::SOFTMAX, {x}, {}, with<tflite::SoftmaxOptionsT>([](auto& o) { o.beta = 2; }));
+       }},
+      {"(STRIDED_SLICE): input 3 's': a step of 0 is not supported",
+       [](Parts& f, std::int32_t x) { return strided(f, x, 0, {}); }},
+      {"ellipsis_mask, new_axis_mask and offset are not supported",
+       [](Parts& f, std::int32_t x) {
+         return strided(f, x, 1, with<tflite::StridedSliceOptionsT>([](auto& o) { o.offset = true; }));
+       }},
+      {"(MIRROR_PAD): input 1 'p': padding of 0 and 2 around 2 elements",
+       [](Parts& f, std::int32_t x) {
+         return f.add(Code::MIRROR_PAD, {x, f.integers("p", {4, 2}, {0, 0, 0, 2, 0, 0, 0, 0})}, {},
+                      with<tflite::MirrorPadOptionsT>([](auto&) {}));
+       }},
+      {"align_corners and half_pixel_centers exclude each other",
+       [](Parts& f, std::int32_t x) { return bilinear(f, x, true, true); }},
+      {"(CONCATENATION): axis 4 is outside the 4 axes",
+       [](Parts& f, std::int32_t x) {
+         return f.add(Code::CONCATENATION, {x, x}, {},
+                      with<tflite::ConcatenationOptionsT>([](auto& o) { o.axis = 4; }));
+       }},
+      {"the new shape has lengths outside 1..2147483647, or more than one -1",
+       [](Parts& f, std::int32_t x) {
+         return f.add(Code::RESHAPE, {x, f.integers("to", {3}, {1, -1, -1})}, {});
+       }},
+      {"block_size 2 does not divide 2 x 1 pixels",
+       [](Parts& f, std::int32_t /*x*/) {
+         return f.add(Code::SPACE_TO_DEPTH, {f.input({1, 2, 1, 1})}, {},
+                      with<tflite::SpaceToDepthOptionsT>([](auto& o) { o.block_size = 2; }));
+       }},
+      {"block_size 2 does not divide 2 channels",
+       [](Parts& f, std::int32_t /*x*/) {
+         return f.add(Code::DEPTH_TO_SPACE, {f.input({1, 2, 2, 2})}, {},
+                      with<tflite::DepthToSpaceOptionsT>([](auto& o) { o.block_size = 2; }));
+       }},
+      {"slopes of shape 2 x 4 are not supported",
+       [](Parts& f, std::int32_t x) {
+         return f.add(Code::PRELU, {x, f.floats("a", {2, 4}, all_ones(8))}, {});
+       }},
+      {"17 numbers are more than 16",
+       [](Parts& f, std::int32_t x) {
+         return f.add(Code::RESHAPE, {x, f.integers("to", {17}, std::vector<std::int32_t>(17, 1))}, {});
+       }},
+      {"8 bytes are not 3 numbers",
+       [](Parts& f, std::int32_t x) {
+         const std::int32_t to = f.integers("to", {2}, {4, 4});
+         f.model.subgraphs[0]->tensors[static_cast<std::size_t>(to)]->shape = {3};
+         return f.add(Code::RESHAPE, {x, to}, {});
+       }},
+  };
+  for (const auto& [why, make] : cases) {
+    Parts file;
+    const std::int32_t x = file.input({1, 2, 2, 4});
+    file.output(make(file, x));
+    expect_part(refusal(file), why);
+  }
+}
+
+TEST(TfliteParts, ALengthOfMinusOneReachesToTheEndFromAnyBeginning) {
+  Parts file;
+  const std::int32_t x = file.input({1, 2, 3, 2});
+  const std::int32_t begin = file.integers("begin", {4}, {0, 0, 1, 0});
+  file.output(file.add(Code::SLICE, {x, begin, file.integers("size", {4}, {1, 1, -1, 1})}, {1, 1, 2, 1}));
+  EXPECT_EQ(outcomes(file, counted_images(2, 3, 2)), (std::vector<Numbers>{{2, 4}}));
+}
+
 TEST(TfliteParts, AnOutputThatIsNamedTwiceIsTwoValues) {
   Parts file;
   const std::int32_t y = file.add(Code::NEG, {file.input({1, 2})}, {1, 2});
@@ -230,6 +362,13 @@ TEST(TfliteTransposed, CustomOnesHaveABias) {
   for (std::size_t i = 0; i < expected.size(); ++i) expected[i] += i % 2 == 0 ? 100 : 200;
   EXPECT_EQ(outcomes(made_by({1, 2, 2}), x)[0], expected);
   EXPECT_EQ(outcomes(made_by({2, 2, 2}), x)[0], expected);
+  // Its strides are across, then down; an output as small as the filters allow, or as many strides as there are pixels.
+  for (const auto& [options, height, width] : {std::tuple{std::vector{2, 1, 3}, 5, 3}, {std::vector{1, 1, 3}, 6, 2}}) {
+    Parts strided = made_by(options);
+    strided.model.subgraphs[0]->tensors[static_cast<std::size_t>(strided.last().outputs[0])]->shape = {1, height, width,
+                                                                                                       2};
+    EXPECT_EQ(strided.read().values.back().shape, (Shape{1, height, width, 2}));
+  }
   expect_part(refusal(made_by({3, 2, 2})), "padding 3 is neither 1 (SAME) nor 2 (VALID)");
   expect_part(refusal(made_by({1, 2})), "8 bytes of options, expected 12");
 }
