@@ -34,9 +34,7 @@ std::vector<float> by_channel(const Value& value, const Shape& shape) {
     const bool of_channels = axis + shape.size() - own.size() == 1 && own[axis] == shape[1];
     if (own[axis] != 1 && !of_channels) return {};
   }
-  std::vector<float> numbers(value.constant->values.begin(), value.constant->values.end());
-  if (numbers.size() == 1) numbers.resize(static_cast<std::size_t>(shape[1]), numbers[0]);
-  return numbers;
+  return {value.constant->values.begin(), value.constant->values.end()};
 }
 
 /// Of the kinds that is_affine() names.
@@ -81,7 +79,7 @@ bool keeps_channels(const Model& model, const Node& node) {
   const Shape& in = model.values[node.inputs[0]].shape;
   const Shape& out = model.values[node.output].shape;
   if (const auto* const transpose = std::get_if<Transpose>(&node.operation))
-    return transpose->order.size() >= 2 && transpose->order[0] == 0 && transpose->order[1] == 1;
+    return transpose->order.size() >= 2 && transpose->order[1] == 1;
   return std::holds_alternative<Reshape>(node.operation) && in.size() >= 2 && out.size() >= 2 && in[0] == out[0] &&
          out[1] > 0 && in[1] % out[1] == 0;
 }

@@ -76,11 +76,12 @@ TEST(FoldAffineGuards, AReshapeThatMixesImagesWithChannelsEndsTheFolding) {
   rewritten(chain({2, 2, 2, 2}, {with_constant(1), Reshape{{2, 2, 4, 2}}, norm}), fold_affine, 1);
 }
 
-TEST(FoldAffineGuards, ATransposeOfImagesOrChannelsEndsTheFolding) {
+TEST(FoldAffineGuards, ATransposeOfChannelsEndsTheFolding) {
   const BatchNorm norm = norm_of({2, -3, 1, 4});
   rewritten(chain({2, 2, 4, 3}, {with_constant(1), Transpose{{0, 2, 1, 3}}, norm}), fold_affine, 0);
   rewritten(chain({4, 2, 4, 3}, {with_constant(1), Transpose{{1, 0, 2, 3}}, norm}), fold_affine, 0);
   rewritten(chain({2, 2, 4, 3}, {with_constant(1), Transpose{{0, 1, 3, 2}}, norm}), fold_affine, 1);
+  rewritten(chain({2, 2, 4, 3}, {with_constant(1), Transpose{{3, 1, 2, 0}}, norm}), fold_affine, 1);
 }
 
 TEST(FoldAffineGuards, AReshapeThatSplitsChannelsEndsTheFolding) {
