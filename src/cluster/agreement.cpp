@@ -44,7 +44,7 @@ Options from_list(const std::vector<std::string>& list) {
   return options;
 }
 
-Summary summary_of(const RunRequest& request) {
+Summary summarised(const RunRequest& request) {
   Summary summary;
   request.program.copy(summary.program.data(), summary.program.size());
   const std::vector<std::byte> options = pack(list_of(request.options)).description;
@@ -96,7 +96,7 @@ template <class Make>
 }  // namespace
 
 void require_agreement(Communicator& ranks, const RunRequest& mine) {
-  const Summary own = summary_of(mine);
+  const Summary own = summarised(mine);
   Summary first = own;
   ranks.broadcast(std::as_writable_bytes(std::span(&first, 1)), Group::job);
   const bool same_program = own.program == first.program;

@@ -36,7 +36,7 @@ std::string words(const SpdnnMpiFunctions& mpi, int error) {
 
 /// Where one rank fails, calls of the others fail too, a little later or earlier. The launcher ends them all: a rank
 /// that has only heard of it leaves the word to the one that knows the cause.
-[[noreturn]] void fail(const SpdnnMpiFunctions& mpi, int error) {
+[[noreturn]] void fail_call(const SpdnnMpiFunctions& mpi, int error) {
   std::this_thread::sleep_for(std::chrono::seconds(5));
   throw DeviceError("MPI: another rank does not answer: " + words(mpi, error));
 }
@@ -93,7 +93,7 @@ class MpiCommunicator final : public Communicator {
     return kSpdnnMpiLeaders;
   }
   void check(int error) const {
-    if (error != 0) fail(mpi_, error);
+    if (error != 0) fail_call(mpi_, error);
   }
 
   const SpdnnMpiFunctions& mpi_;

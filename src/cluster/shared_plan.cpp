@@ -14,12 +14,12 @@ using Group = Communicator::Group;
 
 /// An archive (parcel.hpp) that visits the arrays in the order in which a Packer does, copies each to its place and
 /// puts the copy in place of the array. All processors copy, some arrays at a time, which are held for so long.
-class Mover {
+class PlanMover {
  public:
-  explicit Mover(SharedMemory& memory) : memory_(memory) {}
-  ~Mover() { copy(); }
-  Mover(const Mover&) = delete;
-  Mover& operator=(const Mover&) = delete;
+  explicit PlanMover(SharedMemory& memory) : memory_(memory) {}
+  ~PlanMover() { copy(); }
+  PlanMover(const PlanMover&) = delete;
+  PlanMover& operator=(const PlanMover&) = delete;
 
   template <class... T>
   void operator()(T&... values) {
@@ -103,7 +103,7 @@ Plan share_plan(Communicator& ranks, Plan plan) {
   const std::size_t bytes = described.array_bytes;
   SharedMemory memory(ranks, bytes);
   if (ranks.is_root()) {
-    Mover mover(memory);
+    PlanMover mover(memory);
     mover(plan);
   }  // which releases the last arrays
   if (ranks.is_root()) return_freed_memory();

@@ -9,7 +9,7 @@ namespace spdnn::program {
 
 namespace {
 
-std::vector<Shape> shapes_of(const Request& request, const Offer& offer) {
+std::vector<Shape> trial_shapes(const Request& request, const Offer& offer) {
   std::vector<Shape> shapes;
   for (std::size_t i = 0; i < offer.inputs.size(); ++i) shapes.push_back(request.inputs[i].shape);
   return shapes;
@@ -25,7 +25,7 @@ Offer with_layouts_of(const Change& change, Offer offer) {
 }  // namespace
 
 Trial::Trial(const Request& request, const Offer& offer, const Fill& fill, Target* target)
-    : Trial(shapes_of(request, offer), request.output_shape(), offer, fill, target) {}
+    : Trial(trial_shapes(request, offer), request.output_shape(), offer, fill, target) {}
 
 Trial::Trial(const Change& change, const Offer& offer, const Fill& fill, Target* target)
     : Trial({change.shape}, change.shape, with_layouts_of(change, offer), fill, target) {}

@@ -39,7 +39,7 @@ constexpr std::pair<const char*, double PhaseSeconds::*> kSeconds[] = {{"read", 
                                                                        {"checkpoint", &PhaseSeconds::checkpoint}};
 
 /// Ascending ids as [first, count] pairs.
-Json ranges_of(const std::vector<Index>& ids) {
+Json ranges_json(const std::vector<Index>& ids) {
   Json ranges = Json::array();
   for (std::size_t i = 0; i < ids.size();) {
     std::size_t end = i + 1;
@@ -85,7 +85,7 @@ Json costs_json(const CheckpointSummary& costs) {
 std::uint64_t write_line(const std::string& path, const Checkpoint& checkpoint,
                          const std::vector<std::string>& digests) {
   Json left = Json::array();
-  for (const Work& work : checkpoint.left) left.push_back({{"layer", work.layer}, {"images", ranges_of(work.ids)}});
+  for (const Work& work : checkpoint.left) left.push_back({{"layer", work.layer}, {"images", ranges_json(work.ids)}});
   Json seconds;
   for (const auto& [name, member] : kSeconds) seconds[name] = checkpoint.seconds.*member;
   seconds["infer"] = checkpoint.seconds.infer.sum;

@@ -13,12 +13,12 @@ namespace spdnn {
 namespace {
 
 /// The root's measurements.
-struct Pace {
+struct CommonPace {
   double writing = 0;
   double every = 0;
 };
 
-void fields(auto& archive, MaybeConst<Pace> auto& pace) { archive(pace.writing, pace.every); }
+void fields(auto& archive, MaybeConst<CommonPace> auto& pace) { archive(pace.writing, pace.every); }
 
 }  // namespace
 
@@ -29,7 +29,7 @@ void CheckpointRounds::wait() {
 /// The root's measurements count on all ranks.
 void CheckpointRounds::record(double seconds) {
   clock_.written(seconds);
-  const Pace pace = broadcast(ranks_, Pace{clock_.writing(), clock_.every()});
+  const CommonPace pace = broadcast(ranks_, CommonPace{clock_.writing(), clock_.every()});
   clock_.adopt(pace.writing, pace.every);
 }
 

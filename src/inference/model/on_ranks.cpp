@@ -30,7 +30,7 @@ void fields(auto& archive, MaybeConst<ModelRankReport> auto& report) {
   archive(report.common, report.differing_trials, report.overflow, report.node_seconds);
 }
 
-ModelRankReport report_of(const ModelRunResult& result, Index images) {
+ModelRankReport rank_report(const ModelRunResult& result, Index images) {
   return {rank_report_of(result, images), result.differing_trials, result.overflow, result.node_seconds};
 }
 
@@ -136,7 +136,7 @@ RankedModelResult run_model_on_ranks(Communicator& ranks, const ModelOrder& orde
     return all;
   };
   return run_and_gather(ranks, wish, ready, run, [&](RankedModelResult& all) {
-    for (const ModelRankReport& report : gather(ranks, report_of(all.result, images))) {
+    for (const ModelRankReport& report : gather(ranks, rank_report(all.result, images))) {
       if (!all.ranks.empty()) add_report(all.result, report);
       all.ranks.push_back(report.common.times);
     }

@@ -51,7 +51,7 @@ GivenImages given_by(Communicator& ranks, const ImageSet& mine) {
 }
 
 /// The properties shared by the images of one node.
-GivenImages joined(const std::vector<GivenImages>& by_rank, int leader) {
+GivenImages joined_images(const std::vector<GivenImages>& by_rank, int leader) {
   GivenImages all{.leader = leader};
   for (const GivenImages& one : by_rank) {
     if (one.leader != leader) continue;
@@ -83,7 +83,7 @@ std::shared_ptr<NodeImages> NodeImages::gather(Communicator& ranks, const ImageS
   std::vector<Index> places;
   for (const Index id : ids_of(owners, ranks.place().rank)) places.push_back(place_of[id]);
 
-  const GivenImages all = joined(by_rank, own.leader);
+  const GivenImages all = joined_images(by_rank, own.leader);
   std::shared_ptr<NodeImages> node(new NodeImages(ranks, all, std::move(ids), std::move(places)));
   const bool reached = node->memory_.is_shared() || ranks.place().node_ranks == 1;
   if (!ranks.all(reached, Group::job)) return nullptr;

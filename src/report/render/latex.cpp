@@ -82,7 +82,7 @@ std::string caption_of(const Table& table, const std::vector<std::size_t>& colum
 }
 
 /// Formats rows `first` to `last`, at most as wide as the page.
-std::string part_of(const Table& table, const std::vector<std::size_t>& columns, std::size_t first, std::size_t last) {
+std::string cut_out(const Table& table, const std::vector<std::size_t>& columns, std::size_t first, std::size_t last) {
   std::string form;
   std::string head;
   for (const std::size_t i : columns) {
@@ -106,7 +106,7 @@ std::string to_latex(const Table& table) {
     const std::size_t last = std::min(first + kRowsOfAPage, table.rows.size());
     text += fmt::format(
         "\n\\noindent\\begin{{minipage}}{{\\linewidth}}\n{}{}\\par\\smallskip\n{}\\end{{minipage}}\\par\\bigskip\n",
-        caption_of(table, columns), first > 0 ? " (continued)" : "", part_of(table, columns, first, last));
+        caption_of(table, columns), first > 0 ? " (continued)" : "", cut_out(table, columns, first, last));
     first = last;
   } while (first < table.rows.size());
   return text;

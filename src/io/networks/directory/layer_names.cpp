@@ -42,7 +42,7 @@ std::optional<LayerName> bias_in_unknown_form(const std::string& name) {
   return begin;
 }
 
-void add(LayerFiles& files, const LayerName& name, const Path& path) {
+void add_layer(LayerFiles& files, const LayerName& name, const Path& path) {
   if (name.layer == 0) throw DataError(path.string() + ": layer number 0, expected 1 or more");
   const auto [place, fresh] = (name.bias ? files.biases : files.weights).emplace(name.layer, path);
   if (!fresh) {
@@ -64,7 +64,7 @@ LayerFiles find_beside(const Path& file, std::optional<Index> neurons) {
   if (!name) return files;
   for (const char* const ending : {".tsv", ".tsv.gz"}) {
     const Path bias = file.parent_path() / layer_name({name->neurons, name->layer, true}, ending);
-    if (path_kind(bias) != PathKind::missing) add(files, {name->neurons, 1, true}, bias);
+    if (path_kind(bias) != PathKind::missing) add_layer(files, {name->neurons, 1, true}, bias);
   }
   return files;
 }
@@ -97,7 +97,7 @@ LayerFiles find_layer_files(const Path& path, std::optional<Index> neurons) {
     const std::string text = file.filename().string();
     if (const auto name = parse_layer_name(text)) {
       found[name->neurons].neurons = name->neurons;
-      add(found[name->neurons], *name, file);
+      add_layer(found[name->neurons], *name, file);
     } else if (parse_layer_name_in_any_case(text)) {
       throw DataError(fmt::format("{}: a layer under a name that is not in lower case, expected {}", file.string(),
                                   lower_case(text)));

@@ -32,13 +32,13 @@ std::vector<float> per_channel(NodeReader& node, std::size_t i, Extent channels)
 }
 
 /// A bound of Clip: NaN is refused, infinities become the largest fp32 numbers.
-float bound(NodeReader& node, float number) {
+float clip_bound(NodeReader& node, float number) {
   if (std::isnan(number)) node.fail("a bound is NaN");
   return std::clamp(number, kLowest, kHighest);
 }
 
 /// Whether the slope has one number per channel (axis 1); false if it has one for all.
-bool by_channel(const Shape& slope, const Shape& input) {
+bool is_by_channel(const Shape& slope, const Shape& input) {
   const std::size_t rank = input.size();
   if (slope.size() > rank) return false;
   for (std::size_t i = 0; i < slope.size(); ++i) {
@@ -78,8 +78,8 @@ void read_clip(NodeReader& node) {
     low = node.real("min", kLowest);
     high = node.real("max", kHighest);
   } else {
-    if (node.has_input(1)) low = bound(node, node.scalar(1));
-    if (node.has_input(2)) high = bound(node, node.scalar(2));
+    if (node.has_input(1)) low = clip_bound(node, node.scalar(1));
+    if (node.has_input(2)) high = clip_bound(node, node.scalar(2));
   }
   activate(node, clip_of(low, high));
 }
@@ -99,7 +99,7 @@ void read_prelu(NodeReader& node) {
   Shape slope = node.shape(1);
   // Before set 7 a list of numbers means one per channel.
   const bool listed = node.opset() < 7 && slope.size() == 1 && shape.size() >= 2 && slope[0] == shape[1];
-  if (node.constant_or_null(1) != nullptr && shape.size() >= 2 && (listed || by_channel(slope, shape))) {
+  if (node.constant_or_null(1) != nullptr && shape.size() >= 2 && (listed || is_by_channel(slope, shape))) {
     const std::span<const float> alphas = node.floats(1);
     node.graph().budget().take(alphas.size_bytes());
     return activate(node, {.kind = Activation::Kind::prelu, .alphas = {alphas.begin(), alphas.end()}});

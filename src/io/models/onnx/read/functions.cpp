@@ -22,7 +22,7 @@ ValueId above(NodeReader& node, ValueId x, float limit) {
 }
 
 /// All inputs, in order, by a function of two.
-ValueId folded(NodeReader& node, Both kind) {
+ValueId folded_inputs(NodeReader& node, Both kind) {
   ValueId result = node.value(0);
   for (std::size_t i = 1; i < node.inputs(); ++i) result = combined(node, kind, result, node.value(i));
   return result;
@@ -30,7 +30,7 @@ ValueId folded(NodeReader& node, Both kind) {
 
 /// Choices among integers are integers.
 ValueId chosen(NodeReader& node, Both kind) {
-  if (!node.is_whole(0)) return folded(node, kind);
+  if (!node.is_whole(0)) return folded_inputs(node, kind);
   ValueId result = node.any_value(0);
   for (std::size_t i = 1; i < node.inputs(); ++i) {
     if (!node.is_constant(i) && !node.is_whole(i)) node.fail_input(i, "it has no integers, as the first has");
@@ -162,9 +162,9 @@ void read_pow(NodeReader& node) {
 
 void read_max(NodeReader& node) { read_extreme(node, Both::maximum); }
 void read_min(NodeReader& node) { read_extreme(node, Both::minimum); }
-void read_sum(NodeReader& node) { node.set_output(folded(node, Both::add)); }
+void read_sum(NodeReader& node) { node.set_output(folded_inputs(node, Both::add)); }
 void read_mean(NodeReader& node) {
-  node.set_output(combined_with(node, Both::divide, folded(node, Both::add), static_cast<float>(node.inputs())));
+  node.set_output(combined_with(node, Both::divide, folded_inputs(node, Both::add), static_cast<float>(node.inputs())));
 }
 
 void read_equal(NodeReader& node) { read_relation(node, Relation::equal); }

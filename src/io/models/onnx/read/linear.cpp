@@ -37,7 +37,7 @@ bool is_bias(const Shape& shape, Extent outputs) {
 }
 
 /// C, which is_bias(), as one number per output.
-std::vector<float> bias_of(NodeReader& node, Extent outputs) {
+std::vector<float> linear_bias(NodeReader& node, Extent outputs) {
   const std::span<const float> numbers = node.floats(2);
   node.graph().budget().take(static_cast<std::size_t>(outputs) * sizeof(float));
   if (numbers.size() == 1) return std::vector<float>(static_cast<std::size_t>(outputs), numbers[0]);
@@ -84,7 +84,7 @@ void read_gemm(NodeReader& node) {
     const Extent outputs = linear.weights.rows();
     const Constant* bias = added ? node.constant_or_null(2) : nullptr;
     if (bias != nullptr && alpha == 1 && beta == 1 && is_bias(node.shape(2), outputs)) {
-      linear.bias = bias_of(node, outputs);
+      linear.bias = linear_bias(node, outputs);
       return node.set_output(std::move(linear), {result});
     }
     result = node.add(std::move(linear), {result});

@@ -19,7 +19,7 @@ struct Images {
   std::array<Extent, 2> lengths;  ///< of the input
 };
 
-Images images_of(NodeReader& node) {
+Images as_images(NodeReader& node) {
   const Shape& shape = node.shape(0);
   if (shape.size() != 3 && shape.size() != 4)
     node.fail_input(0, fmt::format("its shape is {}; expected N x C x W or N x C x H x W", shape_text(shape)));
@@ -34,7 +34,7 @@ void set_length(NodeReader& node, Resize& resize, std::size_t axis, Extent lengt
 
 /// Reads factors for all axes, N and C included, whose factor must be 1.
 void set_scales(NodeReader& node, Resize& resize, std::span<const float> scales) {
-  const Images images = images_of(node);
+  const Images images = as_images(node);
   if (scales.size() != images.axes + 2)
     node.fail(fmt::format("scales: {} numbers for {} axes", scales.size(), images.axes + 2));
   if (scales[0] != 1 || scales[1] != 1) node.fail("scales: N and C cannot be resized; expected 1");
@@ -51,7 +51,7 @@ void set_scales(NodeReader& node, Resize& resize, std::span<const float> scales)
 
 /// Reads the lengths of all axes, where kImages and kBatchExtent stand for the batch.
 void set_sizes(NodeReader& node, Resize& resize, const std::vector<std::int64_t>& sizes, std::size_t input) {
-  const Images images = images_of(node);
+  const Images images = as_images(node);
   if (sizes.size() != images.axes + 2) node.fail_input(input, fmt::format("expected {} integers", images.axes + 2));
   const Shape& shape = node.shape(0);
   const auto kept = [&](std::size_t axis) {
@@ -174,7 +174,7 @@ CsrMatrix cubic_matrix(const Resize& resize, std::size_t axis, Extent input, dou
 void read_cubic(NodeReader& node, const Resize& resize) {
   const float a = node.real("cubic_coeff_a", -0.75F);
   const bool exclude_outside = node.integer("exclude_outside", 0) != 0;
-  const Images images = images_of(node);
+  const Images images = as_images(node);
   ValueId value = node.value(0);
   for (std::size_t axis = 2 - images.axes; axis < 2; ++axis) {
     const Extent length = images.lengths[axis];
@@ -211,7 +211,7 @@ void read_resize(NodeReader& node) {
   if (node.opset() >= 18) node.require("keep_aspect_ratio_policy", "stretch");
   set_extents(node, resize);
   // In this case PyTorch takes the first element instead of the middle one.
-  const Images images = images_of(node);
+  const Images images = as_images(node);
   for (std::size_t axis = 2 - images.axes; axis < 2; ++axis)
     if (resize.size[axis] == 1 && images.lengths[axis] != 1 &&
         node.text("coordinate_transformation_mode", "") == "pytorch_half_pixel")

@@ -12,7 +12,7 @@ namespace {
 
 /// All numbers of the matrix, as i8 or u8. A value is the scale times the number less the zero point, rounded
 /// once, so that its quotient by the scale is within one part in 10^7 of a number of at most 9 bits.
-std::vector<std::uint8_t> whole_numbers(const Weights& weights, bool by_columns) {
+std::vector<std::uint8_t> whole_bytes(const Weights& weights, bool by_columns) {
   const auto& values = weights.typed()->values;
   const std::size_t rows = weights.rows();
   const std::size_t cols = weights.cols();
@@ -47,7 +47,7 @@ std::string GraphWriter::add_whole(const std::string& wanted, const Shape& shape
     tensor.set_raw_data(bytes.data(), bytes.size());
     return tensor.name();
   };
-  std::vector<std::string> inputs{add_bytes(wanted + ".whole", shape, whole_numbers(weights, by_columns))};
+  std::vector<std::string> inputs{add_bytes(wanted + ".whole", shape, whole_bytes(weights, by_columns))};
   inputs.push_back(add_floats(wanted + ".scale", of_lists, scales));
   if (!values.zero_points.empty()) inputs.push_back(add_bytes(wanted + ".zero", of_lists, zeros));
   std::string output = new_name(wanted);
