@@ -16,16 +16,15 @@ namespace {
 
 using testing::Case;
 using testing::MakeEngine;
-using testing::Truth;
 
 const std::vector<Case>& cases() {
   static const std::vector<Case> all = testing::battery();
   return all;
 }
 
-const Truth& truth_of(std::size_t number) {
-  static std::vector<std::unique_ptr<Truth>> truths(cases().size());
-  if (!truths[number]) truths[number] = std::make_unique<Truth>(testing::oracle(cases()[number]));
+const testing::Truth& truth_of(std::size_t number) {
+  static std::vector<std::unique_ptr<testing::Truth>> truths(cases().size());
+  if (!truths[number]) truths[number] = std::make_unique<testing::Truth>(testing::oracle(cases()[number]));
   return *truths[number];
 }
 
@@ -57,7 +56,7 @@ class Battery : public ::testing::TestWithParam<Parameter> {};
 TEST_P(Battery, AgreesWithTheOracle) {
   const Configuration configuration = configurations()[std::get<0>(GetParam())];
   const Case& c = cases()[std::get<1>(GetParam())];
-  const Truth& truth = truth_of(std::get<1>(GetParam()));
+  const testing::Truth& truth = truth_of(std::get<1>(GetParam()));
   const Support support = support_of(*configuration.variant, testing::unreduced_plan(c.network), batch_info(c.images),
                                      {.precision = configuration.precision});
   if (!support.takes()) return;  // counted below

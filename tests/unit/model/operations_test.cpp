@@ -126,7 +126,7 @@ TEST(ModelDigests, DependOnValuesAndOnWhatNodesRead) {
 }
 
 /// Why validate() refuses a node of this operation.
-std::string refusal_of(const Operation& operation) {
+std::string operation_refusal(const Operation& operation) {
   Model model = model_of(operation);
   try {
     model.validate();
@@ -146,7 +146,7 @@ TEST(ModelValidate, EachFieldIsChecked) {
   const auto with = [&](std::vector<float> BatchNorm::*field, const std::vector<float>& numbers) {
     BatchNorm other = norm;
     other.*field = numbers;
-    return refusal_of(other);
+    return operation_refusal(other);
   };
   for (const auto field : {&BatchNorm::scale, &BatchNorm::shift, &BatchNorm::mean, &BatchNorm::variance}) {
     EXPECT_EQ(with(field, {1}), "its scale, shift, mean and variance differ in length");
@@ -157,21 +157,23 @@ TEST(ModelValidate, EachFieldIsChecked) {
   EXPECT_EQ(with(&BatchNorm::mean, {1, -kInfinity}), "its mean is not finite");
   EXPECT_EQ(with(&BatchNorm::variance, {1, kNan}), "its variance is not finite");
   EXPECT_EQ(with(&BatchNorm::variance, {1, -1e-5F}), "its variance and epsilon must add up to more than zero");
-  EXPECT_EQ(refusal_of(BatchNorm{{1}, {1}, {1}, {1}, kInfinity}),
+  EXPECT_EQ(operation_refusal(BatchNorm{{1}, {1}, {1}, {1}, kInfinity}),
             "its variance and epsilon must add up to more than zero");
-  EXPECT_EQ(refusal_of(Activation{.kind = Kind::leaky_relu, .alpha = kNan}), "its parameter is not finite");
-  EXPECT_EQ(refusal_of(Activation{.kind = Kind::hard_sigmoid, .beta = kInfinity}), "its parameter is not finite");
-  EXPECT_EQ(refusal_of(Activation{.kind = Kind::prelu, .alphas = {1, kNan}}), "its slope is not finite");
-  EXPECT_EQ(refusal_of(Activation{.kind = Kind::prelu}), "it has no slopes");
-  EXPECT_EQ(refusal_of(Activation{.kind = Kind::clip, .low = 1, .high = 0}), "its lower limit exceeds its upper one");
-  EXPECT_EQ(refusal_of(Activation{.kind = Kind::clip, .low = kNan, .high = 0}),
+  EXPECT_EQ(operation_refusal(Activation{.kind = Kind::leaky_relu, .alpha = kNan}), "its parameter is not finite");
+  EXPECT_EQ(operation_refusal(Activation{.kind = Kind::hard_sigmoid, .beta = kInfinity}),
+            "its parameter is not finite");
+  EXPECT_EQ(operation_refusal(Activation{.kind = Kind::prelu, .alphas = {1, kNan}}), "its slope is not finite");
+  EXPECT_EQ(operation_refusal(Activation{.kind = Kind::prelu}), "it has no slopes");
+  EXPECT_EQ(operation_refusal(Activation{.kind = Kind::clip, .low = 1, .high = 0}),
             "its lower limit exceeds its upper one");
-  EXPECT_EQ(refusal_of(Resize{.scale = {1, 0}}), "its scale must be a positive number");
-  EXPECT_EQ(refusal_of(Resize{.scale = {-1, 1}}), "its scale must be a positive number");
-  EXPECT_EQ(refusal_of(Resize{.scale = {kInfinity, 1}}), "its scale must be a positive number");
-  EXPECT_EQ(refusal_of(Reduce{.axes = {1, 1}}), "its axes do not ascend");
-  EXPECT_EQ(refusal_of(Reduce{.axes = {1, 0}}), "its axes do not ascend");
-  EXPECT_EQ(refusal_of(Pad{{0, 0}, {0, 0}, kNan}), "its value is not finite");
+  EXPECT_EQ(operation_refusal(Activation{.kind = Kind::clip, .low = kNan, .high = 0}),
+            "its lower limit exceeds its upper one");
+  EXPECT_EQ(operation_refusal(Resize{.scale = {1, 0}}), "its scale must be a positive number");
+  EXPECT_EQ(operation_refusal(Resize{.scale = {-1, 1}}), "its scale must be a positive number");
+  EXPECT_EQ(operation_refusal(Resize{.scale = {kInfinity, 1}}), "its scale must be a positive number");
+  EXPECT_EQ(operation_refusal(Reduce{.axes = {1, 1}}), "its axes do not ascend");
+  EXPECT_EQ(operation_refusal(Reduce{.axes = {1, 0}}), "its axes do not ascend");
+  EXPECT_EQ(operation_refusal(Pad{{0, 0}, {0, 0}, kNan}), "its value is not finite");
 }
 
 }  // namespace

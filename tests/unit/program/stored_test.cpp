@@ -37,7 +37,7 @@ using testing::ModelBuilder;
 constexpr const char* kUsed = "the program stored with the model is used";
 
 /// Convolutions with fused nodes, a pool, and a linear node; constants and changes of layout.
-Model some_model(float first_bias = 0.5F) {
+Model model_to_store(float first_bias = 0.5F) {
   testing::Rng rng(71);
   ModelBuilder builder;
   const ValueId x = builder.input({kBatchExtent, 3, 8, 8});
@@ -58,10 +58,10 @@ class StoredPrograms : public ::testing::TestWithParam<const char*> {
  protected:
   const ModelVariant& variant() const { return find_model_variant(GetParam()); }
   std::string stored() const {
-    const Model model = some_model();
+    const Model model = model_to_store();
     return support_of(variant(), model, options_for(3, 2)).stored_program();
   }
-  static Model with(std::string text, Model model = some_model()) {
+  static Model with(std::string text, Model model = model_to_store()) {
     model.program = StoredProgram{"m.spdnn: program", std::move(text)};
     return model;
   }
@@ -89,21 +89,21 @@ class StoredPrograms : public ::testing::TestWithParam<const char*> {
 TEST_P(StoredPrograms, GiveTheSameBits) {
   const Model read = with(stored());
   EXPECT_EQ(remark(read, options_for(3, 2)), kUsed);
-  const std::vector<float> expected = outputs(some_model(), options_for(3, 2));
+  const std::vector<float> expected = outputs(model_to_store(), options_for(3, 2));
   const std::vector<float> found = outputs(read, options_for(3, 2));
   ASSERT_EQ(found.size(), expected.size());
   EXPECT_EQ(std::memcmp(found.data(), expected.data(), found.size() * sizeof(float)), 0);
   EXPECT_EQ(support_of(variant(), read, options_for(3, 2)).program,
-            support_of(variant(), some_model(), options_for(3, 2)).program);
-  EXPECT_EQ(remark(some_model(), options_for(3, 2)), "none");
+            support_of(variant(), model_to_store(), options_for(3, 2)).program);
+  EXPECT_EQ(remark(model_to_store(), options_for(3, 2)), "none");
 }
 
 /// Also if its kernels were chosen, and have the times, of no prediction.
 TEST_P(StoredPrograms, AreUsedIfTheyAreTuned) {
   if (variant().device != Device::cpu) return;
-  const Model read = with(tuned_program(variant(), some_model(), options_for(3, 2)).text);
+  const Model read = with(tuned_program(variant(), model_to_store(), options_for(3, 2)).text);
   EXPECT_EQ(remark(read, options_for(3, 2)), kUsed);
-  const std::vector<float> expected = outputs(some_model(), options_for(3, 2));
+  const std::vector<float> expected = outputs(model_to_store(), options_for(3, 2));
   const std::vector<float> found = outputs(read, options_for(3, 2));
   ASSERT_EQ(found.size(), expected.size());
   for (std::size_t i = 0; i < found.size(); ++i) EXPECT_NEAR(found[i], expected[i], 1e-4) << i;
@@ -116,12 +116,12 @@ TEST_P(StoredPrograms, AreUsedOnlyWhereAllIsAsItWas) {
   ModelEngineOptions alone = options_for(3, 2);
   alone.epilogues = false;
   EXPECT_EQ(remark(with(text), alone), unused + "epilogues: yes, now: no");
-  EXPECT_EQ(remark(with(text, some_model(0.25F)), options_for(3, 2)).find(unused + "model: "), 0U);
+  EXPECT_EQ(remark(with(text, model_to_store(0.25F)), options_for(3, 2)).find(unused + "model: "), 0U);
   for (const std::string field : {"version", "processor", "threads", "precision", "kernels"}) {
     std::string other = text;
     other.insert(other.find("\"" + field + "\",\"") + field.size() + 4, "other ");
     EXPECT_EQ(remark(with(other), options_for(3, 2)).find(unused + field + ": other "), 0U) << field;
-    EXPECT_EQ(outputs(with(other), options_for(3, 2)), outputs(some_model(), options_for(3, 2)));
+    EXPECT_EQ(outputs(with(other), options_for(3, 2)), outputs(model_to_store(), options_for(3, 2)));
   }
 }
 
@@ -178,7 +178,7 @@ TEST_P(StoredPrograms, WhatIsDamagedIsRefused) {
 /// Any byte changed: the run is refused, or has the same bits.
 TEST_P(StoredPrograms, NoChangedByteChangesAResult) {
   const std::string text = stored();
-  const std::vector<float> expected = outputs(some_model(), options_for(3, 2));
+  const std::vector<float> expected = outputs(model_to_store(), options_for(3, 2));
   std::size_t refused = 0;
   const std::size_t step = testing::sampled(11U, 5U);
   for (std::size_t place = 0; place < text.size(); place += step) {
@@ -301,7 +301,7 @@ TEST(StoredProgram, IsReadWithoutOffersOfKernelsThatWereNotChosen) {
   program::CompileOptions options = all.options();
   for (const program::Kernel*& kernel : options.kernels)
     kernel = noting.emplace_back(std::make_unique<NotingOffers>(*kernel, asked)).get();
-  const Model model = some_model();
+  const Model model = model_to_store();
   const Magnitudes magnitudes(model);
   const program::Program program = compile(model, magnitudes, kStoredImages, options);
   const std::string text = stored_text(program, origin_of(model, kStoredImages, options), kStoredImages);
@@ -316,7 +316,7 @@ TEST(StoredProgram, IsReadWithoutOffersOfKernelsThatWereNotChosen) {
 
 TEST(StoredProgram, IsOfOnePrecisionAndNumberOfThreads) {
   const auto made_for = [](Precision precision, int threads) {
-    return program::origin_of(some_model(), 1, {.precision = precision, .threads = threads});
+    return program::origin_of(model_to_store(), 1, {.precision = precision, .threads = threads});
   };
   EXPECT_NE(made_for(Precision::fp32, 1), made_for(Precision::fp16_sums, 1));
   EXPECT_NE(made_for(Precision::fp32, 1), made_for(Precision::bf16, 1));
@@ -324,7 +324,7 @@ TEST(StoredProgram, IsOfOnePrecisionAndNumberOfThreads) {
 }
 
 TEST(ModelDigests, AreOfWhatIsComputed) {
-  const Model model = some_model();
+  const Model model = model_to_store();
   Model named = model;
   named.nodes[0].name = "another";
   named.values[0].name = "another";
@@ -333,7 +333,7 @@ TEST(ModelDigests, AreOfWhatIsComputed) {
   auto& weights = std::get<Convolution>(typed.nodes[0].operation).weights;
   weights = Weights(with_palette(typed_matrix(weights, Pattern::csr, DataType::f32)));
   EXPECT_EQ(program::origin_of(model, 1, {}), program::origin_of(typed, 1, {}));
-  EXPECT_NE(program::origin_of(model, 1, {}), program::origin_of(some_model(0.25F), 1, {}));
+  EXPECT_NE(program::origin_of(model, 1, {}), program::origin_of(model_to_store(0.25F), 1, {}));
 }
 
 TEST(ModelDigests, AreOfEachWeightHoweverManyAreEqual) {

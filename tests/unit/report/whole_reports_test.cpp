@@ -17,7 +17,7 @@ namespace spdnn {
 namespace {
 
 /// 3, 5, 7, ...: no two of a report are equal, nor quotients of them.
-class Numbers {
+class OddNumbers {
  public:
   operator double() { return last_ += 2; }  // NOLINT(google-explicit-constructor)
   template <class T>
@@ -30,7 +30,7 @@ class Numbers {
   double last_ = 1;
 };
 
-PhaseSeconds seconds_of(Numbers& n) {
+PhaseSeconds seconds_of(OddNumbers& n) {
   PhaseSeconds s{.load = n,
                  .join = n,
                  .read = n,
@@ -48,7 +48,7 @@ PhaseSeconds seconds_of(Numbers& n) {
   return s;
 }
 
-void fill(RunRecord& r, Numbers& n) {
+void fill(RunRecord& r, OddNumbers& n) {
   r.images = 100 + n.as<Index>();
   r.variant = "a_variant";
   r.why = "it is the first";
@@ -72,7 +72,7 @@ void fill(RunRecord& r, Numbers& n) {
 }
 
 Report network_report() {
-  Numbers n;
+  OddNumbers n;
   Report r;
   fill(r, n);
   r.neurons = {1024, 512, 256};
@@ -102,7 +102,7 @@ Report network_report() {
   return r;
 }
 
-LogitCheck check_of(Numbers& n, const std::string& against) {
+LogitCheck check_of(OddNumbers& n, const std::string& against) {
   const auto output = [&](const char* name) {
     return OutputCheck{.name = name,
                        .largest_ratio = n,
@@ -125,7 +125,7 @@ LogitCheck check_of(Numbers& n, const std::string& against) {
 }
 
 ModelReport model_report() {
-  Numbers n;
+  OddNumbers n;
   ModelReport r;
   fill(r, n);
   r.model = "model.onnx";
@@ -162,7 +162,7 @@ ModelReport model_report() {
 }
 
 PruneReport prune_report() {
-  Numbers n;
+  OddNumbers n;
   const auto pruned = [&](std::size_t node, const char* name, bool left) {
     PrunedLayer l{
         .node = node, .name = name, .operation = "convolution", .left = left, .weights = 1000 + n.as<Offset>()};

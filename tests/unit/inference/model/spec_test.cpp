@@ -28,14 +28,14 @@ TEST(ModelSpec, NumbersOfTrialsThatAreNoneAreRefused) {
 TEST(ModelSpec, AnAccuracyIsAskedForOfLabelsAndIsAShareAboveNone) {
   ModelSpec spec;
   spec.truth.min_accuracy = 0.5;
-  const auto refusal = [&] { return testing::message_of<UsageError>([&] { ModelInference{spec}; }); };
-  EXPECT_EQ(refusal(), "min_accuracy: needs labels");
+  const auto problem = [&] { return testing::message_of<UsageError>([&] { ModelInference{spec}; }); };
+  EXPECT_EQ(problem(), "min_accuracy: needs labels");
   spec.truth.labels = "labels.txt";
   EXPECT_NO_THROW(ModelInference{spec});
   for (const double beyond : {0.0, -0.5, 1.01, std::nan("")}) {
     spec.truth.min_accuracy = beyond;
     EXPECT_PRED_FORMAT2(::testing::IsSubstring, "expected more than 0, which any labels reach, and at most 1",
-                        refusal());
+                        problem());
   }
 }
 

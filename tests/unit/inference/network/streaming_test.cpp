@@ -35,13 +35,13 @@ namespace {
 using testing::Case;
 using testing::CopiedLayers;
 
-const std::vector<Case>& cases() {
+const std::vector<Case>& streamed_cases() {
   static const std::vector<Case> all = testing::battery();
   return all;
 }
 
 /// The engines on the CPU: all of them take streamed layers.
-std::vector<testing::Configuration> configurations() {
+std::vector<testing::Configuration> streamed_configurations() {
   return testing::configurations_that([](const Variant& variant, Precision) { return variant.device == Device::cpu; });
 }
 
@@ -78,8 +78,8 @@ std::string contents_of(const Path& path) {
 }
 
 TEST(Streaming, EveryActivationIsTheSameBitForBit) {
-  for (const auto& [variant, precision] : configurations()) {
-    for (const Case& c : cases()) {
+  for (const auto& [variant, precision] : streamed_configurations()) {
+    for (const Case& c : streamed_cases()) {
       for (const char* passes : kPasses) {
         const Plan plan = make_plan(c.network, parse_passes(passes));
         for (const Index at_once : testing::sampled({5U}, {2U, 5U})) {
@@ -102,7 +102,7 @@ TEST(Streaming, NoMoreLayersAreInMemoryThanMayBe) {
   const Network network = testing::deep_network(40);
   testing::Rng rng(4);
   const ImageSet images = testing::bit_images(rng, 100, 64, 0.4);
-  for (const auto& [variant, precision] : configurations()) {
+  for (const auto& [variant, precision] : streamed_configurations()) {
     for (const Index at_once : {2U, 3U, 8U}) {
       const NetworkStream stream = testing::stream_of(network);
       RunOptions options;
@@ -118,9 +118,9 @@ TEST(Streaming, NoMoreLayersAreInMemoryThanMayBe) {
 }
 
 TEST(Streaming, ALayerThatCannotBeReadEndsTheRun) {
-  for (const auto& [variant, precision] : configurations()) {
+  for (const auto& [variant, precision] : streamed_configurations()) {
     for (const Index broken : {0U, 3U}) {
-      const Case& c = cases().front();
+      const Case& c = streamed_cases().front();
       RunOptions options;
       options.engine.precision = precision;
       const Plan plan = testing::streamed_plan(testing::stream_of(testing::deep_network(4)), {}, 3);
@@ -135,7 +135,7 @@ TEST(Streaming, ALayerThatCannotBeReadEndsTheRun) {
 }
 
 TEST(Streaming, BoundsAreThoseOfThePlanInMemory) {
-  for (const Case& c : cases()) {
+  for (const Case& c : streamed_cases()) {
     const Plan plan = make_plan(c.network, {});
     const Plan streamed = testing::streamed_plan(testing::stream_of(c.network), {}, 2);
     for (const Precision precision : {Precision::fp32, Precision::fp64})
@@ -185,7 +185,7 @@ TEST(ReadAhead, ReadsEachLayerOnceAPass) {
 }
 
 TEST(StreamedPlans, AreReducedAsThoseInMemory) {
-  for (const Case& c : cases()) {
+  for (const Case& c : streamed_cases()) {
     for (const char* passes : {"all", "twins", "unused", "twins,dead", "twins,unused,saturated"}) {
       SCOPED_TRACE(c.name + " " + passes);
       const Plan expected = make_plan(c.network, parse_passes(passes));
@@ -364,7 +364,7 @@ class StreamedFile : public ::testing::Test {
 };
 
 TEST_F(StreamedFile, HoldsTheLayersThatWereWritten) {
-  for (const Case& c : cases()) {
+  for (const Case& c : streamed_cases()) {
     if (c.name == "repeated_terms" || c.name == "no_outputs") continue;  // no network of files
     SCOPED_TRACE(c.name);
     const NetworkStream stream = open_packed_network(write(c.network), {});
@@ -435,7 +435,7 @@ TEST_F(StreamedFile, IsRefusedWhereItChangesMeanwhile) {
 }
 
 TEST_F(StreamedFile, IsWrittenAsFromMemory) {
-  for (const Case& c : cases()) {
+  for (const Case& c : streamed_cases()) {
     SCOPED_TRACE(c.name);
     const std::string expected = contents_of(write(c.network));
     const NetworkStream stream = testing::stream_of(c.network);

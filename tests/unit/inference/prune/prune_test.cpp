@@ -44,14 +44,14 @@ Model small_model() {
   return builder.finish({x});
 }
 
-Tensor some_images(Extent count) {
+Tensor pruning_images(Extent count) {
   Rng rng(12);
   return random_tensor(rng, {count, 1, 8, 8});
 }
 
 double distance_of(const Pruner& pruner, double share) {
   const Model pruned = pruner.pruned(pruner.shares_of({share, false})).model;
-  return Measurer(pruner.dense(), some_images(64), 0, {}, {}).measured(pruned).distance;
+  return Measurer(pruner.dense(), pruning_images(64), 0, {}, {}).measured(pruned).distance;
 }
 
 TEST(PruneModel, EachLayerHasItsShareAndFewWeightsStay) {
@@ -78,7 +78,7 @@ TEST(PruneModel, RepairLowersTheError) {
   const double without = distance_of(Pruner(small_model(), {}, {}), 0.5);
   PruneSettings settings;
   settings.repair_weights = true;
-  const Pruner pruner(small_model(), settings, some_images(64));
+  const Pruner pruner(small_model(), settings, pruning_images(64));
   EXPECT_LT(distance_of(pruner, 0.5), 0.8 * without);
   for (const NodePruning& node : pruner.pruned(pruner.shares_of({0.5, false})).nodes)
     EXPECT_LT(node.error_after.value(), node.error_before.value());
@@ -87,7 +87,7 @@ TEST(PruneModel, RepairLowersTheError) {
 TEST(PruneModel, ALayerAloneIsRepairedByTheEquationsOfTheDenseModel) {
   PruneSettings settings;
   settings.repair_weights = true;
-  const Pruner pruner(small_model(), settings, some_images(64));
+  const Pruner pruner(small_model(), settings, pruning_images(64));
   const Pruner::Equations equations = pruner.equations_of(pruner.dense(), 2);
   for (const double share : {0.5, 0.8}) {
     Shares alone(pruner.dense().nodes.size());
@@ -107,7 +107,7 @@ TEST(PruneModel, ALayerAloneIsRepairedByTheEquationsOfTheDenseModel) {
 TEST(PruneModel, NumbersTooLargeToFitAreRefused) {
   PruneSettings settings;
   settings.repair_weights = true;
-  const Tensor images = some_images(4);
+  const Tensor images = pruning_images(4);
   const Tensor large{images.shape, Array<float>(std::vector<float>(images.values.size(), 3e38F))};
   const Pruner pruner(small_model(), settings, large);
   EXPECT_PRED_FORMAT2(::testing::IsSubstring, "is too large to fit weights to it", testing::message_of<DataError>([&] {
@@ -118,7 +118,7 @@ TEST(PruneModel, NumbersTooLargeToFitAreRefused) {
 TEST(PruneModel, NormsAreReestimated) {
   PruneSettings settings;
   settings.repair_norms = true;
-  const Pruner pruner(small_model(), settings, some_images(64));
+  const Pruner pruner(small_model(), settings, pruning_images(64));
   const auto norm_of = [](const Model& model) { return std::get<BatchNorm>(model.nodes[3].operation); };
   const BatchNorm given = norm_of(pruner.dense());
   EXPECT_NE(norm_of(pruner.pruned(pruner.shares_of({0.5, false})).model).mean, given.mean);
@@ -140,7 +140,7 @@ TEST(PruneModel, ActivationsChangeTheChoice) {
     return count;
   };
   const Pruner by_magnitude(model, {}, {});
-  const Pruner by_activations(model, settings, some_images(16));
+  const Pruner by_activations(model, settings, pruning_images(16));
   EXPECT_LT(read_from_0(by_magnitude.pruned(by_magnitude.shares_of({0.8, false})).model), 20U);
   EXPECT_EQ(read_from_0(by_activations.pruned(by_activations.shares_of({0.8, false})).model), 36U);
 }
@@ -155,7 +155,7 @@ TEST(PruneModel, QuantisedWeightsAreRefused) {
 
 TEST(PruneMeasure, TheModelItselfAgrees) {
   const Model model = small_model();
-  const Measurer measurer(model, some_images(10), 5, std::vector<Index>(10, 3), {});
+  const Measurer measurer(model, pruning_images(10), 5, std::vector<Index>(10, 3), {});
   const PruneMeasure same = measurer.measured(model);
   EXPECT_EQ(same.distance, 0);
   EXPECT_EQ(same.agreement, 1);
@@ -167,7 +167,7 @@ TEST(PruneMeasure, OutputsThatAreNotFiniteAreRefused) {
   Model model = small_model();
   std::get<BatchNorm>(model.nodes[3].operation).scale.assign(4, 3e38F);
   EXPECT_PRED_FORMAT2(::testing::IsSubstring, "is not finite for one of the images",
-                      testing::message_of<DataError>([&] { Measurer(model, some_images(10), 0, {}, {}); }));
+                      testing::message_of<DataError>([&] { Measurer(model, pruning_images(10), 0, {}, {}); }));
 }
 
 TEST(PruneTimes, AreThoseOfTheGivenNodes) {

@@ -17,7 +17,7 @@ using onnx_test::refusal;
 using onnx_test::set;
 using Integers = std::vector<std::int64_t>;
 
-constexpr std::int64_t kLong = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t kLargest = std::numeric_limits<std::int64_t>::max();
 
 /// x (N x 4 x 5 x 5) -> Conv of 2 groups -> y.
 struct ConvFile : File {
@@ -88,10 +88,10 @@ TEST(OnnxHostile, VersionsOutsideTheRangeAreRefused) {
 TEST(OnnxHostile, TensorsThatAreNotWhatTheySayAreRefused) {
   EXPECT_EQ(refusal(ConvFile({2, 2, 3, 3}, 35)),
             "net.onnx: initializer 'w': 140 bytes of raw_data where 2 x 2 x 3 x 3 of FLOAT need 144");
-  expect_part(refusal(ConvFile({kLong, kLong, 3, 3})), "exceed the address space");
+  expect_part(refusal(ConvFile({kLargest, kLargest, 3, 3})), "exceed the address space");
   expect_part(refusal(ConvFile({1LL << 40, 1LL << 19, 1, 1})), "initializer 'w'");
   EXPECT_EQ(refusal(ConvFile({2, -2, 3, 3})), "net.onnx: initializer 'w': an axis of length -2");
-  expect_part(refusal(ConvFile({kLong, 0, 3, 3}, 0)), "empty tensors are supported only with one axis");
+  expect_part(refusal(ConvFile({kLargest, 0, 3, 3}, 0)), "empty tensors are supported only with one axis");
   expect_part(refusal(ConvFile({1, 1, 1, 1, 1, 1, 1, 1, 36})), "9 axes are more than 8");
   ConvFile typed;
   typed.graph().mutable_initializer(0)->set_data_type(onnx::TensorProto::STRING);

@@ -33,7 +33,7 @@ File file_with_x(int opset = 17) {
   file.input("x", {-1, 2, 6});
   return file;
 }
-using Values = std::vector<std::vector<double>>;
+using PartValues = std::vector<std::vector<double>>;
 
 TEST(OnnxParts, SlicesOfValues) {
   const auto sliced = [](const std::vector<std::int64_t>& starts, const std::vector<std::int64_t>& ends,
@@ -43,16 +43,16 @@ TEST(OnnxParts, SlicesOfValues) {
     file.node("Slice", {"x", "s", "e", "a", "t"}, "y");
     return file;
   };
-  EXPECT_EQ(parts(sliced({1}, {3}, {2}, {1})), (Values{{1, 2, 7, 8}}));
-  EXPECT_EQ(parts(sliced({-1, 1}, {kEnd, -3}, {1, -1}, {1, 1})), (Values{{7, 8}}));
-  EXPECT_EQ(parts(sliced({0}, {kEnd}, {2}, {2})), (Values{{0, 2, 4, 6, 8, 10}}));
-  EXPECT_EQ(parts(sliced({1}, {6}, {2}, {3})), (Values{{1, 4, 7, 10}}));
-  EXPECT_EQ(parts(sliced({2}, {6}, {2}, {3})), (Values{{2, 5, 8, 11}}));
-  EXPECT_EQ(parts(sliced({5}, {6}, {2}, {kEnd})), (Values{{5, 11}}));
-  EXPECT_EQ(parts(sliced({0, 1}, {kEnd, 2}, {0, 1}, {1, 1})), (Values{{6, 7, 8, 9, 10, 11}}));
+  EXPECT_EQ(parts(sliced({1}, {3}, {2}, {1})), (PartValues{{1, 2, 7, 8}}));
+  EXPECT_EQ(parts(sliced({-1, 1}, {kEnd, -3}, {1, -1}, {1, 1})), (PartValues{{7, 8}}));
+  EXPECT_EQ(parts(sliced({0}, {kEnd}, {2}, {2})), (PartValues{{0, 2, 4, 6, 8, 10}}));
+  EXPECT_EQ(parts(sliced({1}, {6}, {2}, {3})), (PartValues{{1, 4, 7, 10}}));
+  EXPECT_EQ(parts(sliced({2}, {6}, {2}, {3})), (PartValues{{2, 5, 8, 11}}));
+  EXPECT_EQ(parts(sliced({5}, {6}, {2}, {kEnd})), (PartValues{{5, 11}}));
+  EXPECT_EQ(parts(sliced({0, 1}, {kEnd, 2}, {0, 1}, {1, 1})), (PartValues{{6, 7, 8, 9, 10, 11}}));
   expect_part(refusal(sliced({1}, {kEnd}, {0}, {1})),
               "node 'y' (Slice): input 1 'x': the batch axis has no fixed size");
-  EXPECT_EQ(parts(sliced({5}, {0}, {2}, {-2})), (Values{{5, 3, 1, 11, 9, 7}}));
+  EXPECT_EQ(parts(sliced({5}, {0}, {2}, {-2})), (PartValues{{5, 3, 1, 11, 9, 7}}));
   expect_part(refusal(sliced({3}, {3}, {2}, {1})), "nothing is left of axis 2 of N x 2 x 6");
 }
 
@@ -66,7 +66,7 @@ TEST(OnnxParts, SplitsOfValuesAndConstants) {
   halves.add_output("half");
   file.node("Add", {"a", "half"}, "d");
   EXPECT_EQ(parts(file),
-            (Values{{0, 6}, {1, 2, 3, 4, 5, 7, 8, 9, 10, 11}, {6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17}}));
+            (PartValues{{0, 6}, {1, 2, 3, 4, 5, 7, 8, 9, 10, 11}, {6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17}}));
 }
 
 TEST(OnnxParts, LengthsOfSplitsThatDoNotFitAreRefused) {
@@ -79,8 +79,8 @@ TEST(OnnxParts, LengthsOfSplitsThatDoNotFitAreRefused) {
     if (!lengths.empty()) set(node, "split", lengths);
     return file;
   };
-  EXPECT_EQ(parts(split(11, {2, 4}, 2)), (Values{{0, 1, 6, 7}, {2, 3, 4, 5, 8, 9, 10, 11}}));
-  EXPECT_EQ(parts(split(11, {}, 1)), (Values{{0, 1, 2, 3, 4, 5}, {6, 7, 8, 9, 10, 11}}));
+  EXPECT_EQ(parts(split(11, {2, 4}, 2)), (PartValues{{0, 1, 6, 7}, {2, 3, 4, 5, 8, 9, 10, 11}}));
+  EXPECT_EQ(parts(split(11, {}, 1)), (PartValues{{0, 1, 2, 3, 4, 5}, {6, 7, 8, 9, 10, 11}}));
   expect_part(refusal(split(11, {2, 3}, 2)), "node 'a' (Split): 2 parts with 5 of 6 elements for 2 outputs");
   expect_part(refusal(split(11, {2, 2, 2}, 2)), "3 parts with 6 of 6 elements for 2 outputs");
   expect_part(refusal(split(11, {2, 5}, 2)), "a part of length 5, but 4 of 6 are left");
@@ -97,8 +97,8 @@ TEST(OnnxParts, GathersOfValues) {
     set(file.node("Gather", {"x", "i"}, "y"), "axis", axis);
     return file;
   };
-  EXPECT_EQ(parts(gathered({4, 5, 0, -1}, 2)), (Values{{4, 5, 0, 5, 10, 11, 6, 11}}));
-  EXPECT_EQ(parts(gathered({1, 1}, 1)), (Values{{6, 7, 8, 9, 10, 11, 6, 7, 8, 9, 10, 11}}));
+  EXPECT_EQ(parts(gathered({4, 5, 0, -1}, 2)), (PartValues{{4, 5, 0, 5, 10, 11, 6, 11}}));
+  EXPECT_EQ(parts(gathered({1, 1}, 1)), (PartValues{{6, 7, 8, 9, 10, 11, 6, 7, 8, 9, 10, 11}}));
   const Model one = gathered({1}, 1, true).read();
   EXPECT_EQ(one.values[one.outputs[0]].shape, (Shape{kBatchExtent, 6}));
   expect_part(refusal(gathered({6}, 2)), "node 'y' (Gather): input 2 'i': index 6 of an axis of length 6");
@@ -120,8 +120,8 @@ TEST(OnnxParts, ConstantsOfAShape) {
     file.node("Add", {"x", "c"}, "y");
     return file;
   };
-  EXPECT_EQ(parts(filled({2, 1}, {0.5F})), (Values{{.5, 1.5, 2.5, 3.5, 4.5, 5.5, 6.5, 7.5, 8.5, 9.5, 10.5, 11.5}}));
-  EXPECT_EQ(parts(filled({1}, {})), (Values{{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}}));
+  EXPECT_EQ(parts(filled({2, 1}, {0.5F})), (PartValues{{.5, 1.5, 2.5, 3.5, 4.5, 5.5, 6.5, 7.5, 8.5, 9.5, 10.5, 11.5}}));
+  EXPECT_EQ(parts(filled({1}, {})), (PartValues{{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}}));
   expect_part(refusal(filled({2, 1}, {1, 2})), "node 'c' (ConstantOfShape): attribute value: 2 numbers, expected one");
   expect_part(refusal(filled({-2}, {})), "an axis of negative length");
   expect_part(refusal(filled({kEnd, kEnd}, {})), "elements exceed the address space");
