@@ -42,13 +42,8 @@ endif
 COLD := $(addprefix src/,bench cli cluster core/text data engines/cpu/onednn inference io/arrays io/files io/models \
 	io/networks/directory model/graph model/rewrites program report $(if $(filter 1,$(GPU)),,engines/cuda))
 HOT  := src/program/epilogue.cpp src/program/within.cpp $(wildcard src/data/official/trig_*.cpp)
-COLD_CXXFLAGS_release := -O1
-# Rooms that hardly read or change arrays, and what only tests call: -Og takes a fifth less time to compile. Elsewhere, runs
-# would take longer.
-TEXTS := $(addprefix src/,bench cli cluster core engines/cuda inference report)
-TEXTS_CXXFLAGS_release := -Og
-COLD_FLAGS = $(if $(findstring /cold/,$1)$(filter-out $(HOT),$(filter $(COLD:%=%/%),$1)),$(COLD_CXXFLAGS_$(BUILD)) \
-	$(if $(filter $(TEXTS:%=%/%),$1),$(TEXTS_CXXFLAGS_$(BUILD))))
+COLD_CXXFLAGS_release := -Og
+COLD_FLAGS = $(if $(findstring /cold/,$1)$(filter-out $(HOT),$(filter $(COLD:%=%/%),$1)),$(COLD_CXXFLAGS_$(BUILD)))
 # All flags of one source file.
 flags = $(if $(filter tests/emulation/%,$1),$(EMULATION_CPPFLAGS)) $(if $(filter tests/%,$1),-Itests) $(CPPFLAGS) $(CXXFLAGS) \
 	$(if $(filter tests/unit/%,$1),$(TEST_CXXFLAGS_$(BUILD))) \
@@ -106,7 +101,7 @@ JOINED := src/bench+src/cli src/cluster+src/inference+src/report src/model+src/p
 UNIT_SOURCES := $(sort $(shell find tests/unit -name '*.cpp'))
 EMULATED_SOURCES := $(sort $(shell find tests/emulation -name '*.cpp'))
 IN_UNITS    := $(if $(filter 1,$(UNITY)),$(filter-out $(ALONE),$(HOST_SOURCES) $(HOST_HALVES) $(ONEDNN_SOURCES) $(UNIT_SOURCES) $(EMULATED_SOURCES)))
-UNITS       := $(shell printf '%s\n' $(IN_UNITS) | LC_ALL=C awk -F/ -v most=36 -v most_cold=88 -v most_tests=64 -v alone='src/engines/cpu src/io/arrays src/io/models/tflite' -v rooms='src/engines/cuda' -v cold='$(COLD)' -v joined='$(JOINED)' -f make/units.awk)
+UNITS       := $(shell printf '%s\n' $(IN_UNITS) | LC_ALL=C awk -F/ -v most=36 -v most_cold=128 -v most_tests=96 -v alone='src/engines/cpu src/io/arrays src/io/models/tflite' -v rooms='src/engines/cuda' -v cold='$(COLD)' -v joined='$(JOINED)' -f make/units.awk)
 files_of     = $(subst :, ,$(word 2,$(subst =, ,$(filter $1=%,$(UNITS)))))
 UNIT_NAMES  := $(foreach unit,$(UNITS),$(firstword $(subst =, ,$(unit))))
 # objects,FILES: the object files that contain these source files, as units or alone.
