@@ -43,7 +43,10 @@ COLD := $(addprefix src/,bench cli cluster core/text data engines/cpu/onednn inf
 	io/networks/directory model/graph model/rewrites program report $(if $(filter 1,$(GPU)),,engines/cuda))
 HOT  := src/program/epilogue.cpp src/program/within.cpp $(wildcard src/data/official/trig_*.cpp)
 COLD_CXXFLAGS_release := -Og
-COLD_FLAGS = $(if $(findstring /cold/,$1)$(filter-out $(HOT),$(filter $(COLD:%=%/%),$1)),$(COLD_CXXFLAGS_$(BUILD)))
+# JSON is read there: at -Og, reports of many lines would take nearly twice as long.
+TEXT_CXXFLAGS_release := -O1
+COLD_FLAGS = $(if $(findstring /cold/,$1)$(filter-out $(HOT),$(filter $(COLD:%=%/%),$1)),$(COLD_CXXFLAGS_$(BUILD)) \
+	$(if $(filter src/core/%,$1),$(TEXT_CXXFLAGS_$(BUILD))))
 # All flags of one source file.
 flags = $(if $(filter tests/emulation/%,$1),$(EMULATION_CPPFLAGS)) $(if $(filter tests/%,$1),-Itests) $(CPPFLAGS) $(CXXFLAGS) \
 	$(if $(filter tests/unit/%,$1),$(TEST_CXXFLAGS_$(BUILD))) \

@@ -18,6 +18,7 @@
 #include <thread>
 
 #include "core/system/descriptor.hpp"
+#include "core/text/json_text.hpp"
 #include "io/files/input_file.hpp"
 #include "spdnn/error.hpp"
 
@@ -186,16 +187,16 @@ void check_run(const JsonFields& line) {
   if (!line.at({"machine"}).is_object()) line.fail({"machine"}, "expected an object");
 }
 
-nlohmann::ordered_json line_of_run(const fs::path& path) {
+Json line_of_run(const fs::path& path) {
   const std::string text = text_of_file(path);
   const JsonFields line(path.native() + ":1", text);
   check_run(line);
   return line.at({});
 }
 
-void check_ranks(const nlohmann::ordered_json& run, Index ranks) {
-  const nlohmann::ordered_json ran = run.at("machine").value("ranks", nlohmann::ordered_json());
-  if (ran != ranks) throw DeviceError(fmt::format("--launcher: {} ranks ran, expected {}", ran.dump(), ranks));
+void check_ranks(const Json& run, Index ranks) {
+  const Json& ran = run.at("machine")["ranks"];
+  if (ran != ranks) throw DeviceError(fmt::format("--launcher: {} ranks ran, expected {}", shown(ran), ranks));
 }
 
 }  // namespace spdnn::bench

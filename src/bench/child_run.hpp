@@ -1,11 +1,11 @@
 #pragma once
 
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "core/text/json.hpp"
 #include "report/json_fields.hpp"
 #include "spdnn/types.hpp"
 
@@ -39,9 +39,9 @@ void end_running_command();
 void check_run(const JsonFields& line);
 
 /// The line that a run wrote with --json. DataError (`path:1:column: ...`) if it is not JSON or check_run() refuses it.
-nlohmann::ordered_json line_of_run(const std::filesystem::path& path);
+Json line_of_run(const std::filesystem::path& path);
 
 /// DeviceError about --launcher if a different number of ranks ran.
-void check_ranks(const nlohmann::ordered_json& run, Index ranks);
+void check_ranks(const Json& run, Index ranks);
 
 }  // namespace spdnn::bench

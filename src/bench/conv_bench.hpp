@@ -1,12 +1,12 @@
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "bench/conv_tables.hpp"
 #include "bench/timed_runs.hpp"
+#include "core/text/json.hpp"
 #include "spdnn/outcome.hpp"
 #include "spdnn/types.hpp"
 
@@ -99,6 +99,6 @@ void add_beyond_bounds(const ConvCase& one, const ConvTiming& timing, BeyondBoun
 /// A line of the table, after the one with its titles.
 std::string conv_titles(Device device);
 std::string conv_text(const ConvCase& one, const ConvTiming& timing);
-nlohmann::ordered_json conv_json(const ConvCase& one, const ConvTiming& timing);
+Json conv_json(const ConvCase& one, const ConvTiming& timing);
 
 }  // namespace spdnn::bench

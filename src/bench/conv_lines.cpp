@@ -22,9 +22,8 @@ double gflops(const ConvTiming& timing) {
   return timing.multiply_adds * timing.kept / timing.ours.times.median() / 1e9;
 }
 
-nlohmann::ordered_json timed_json(const TimedKernel& timed, Index batch) {
-  nlohmann::ordered_json json{
-      {"kernel", timed.kernel}, {"detail", timed.detail}, {"predicted_seconds", timed.predicted}};
+Json timed_json(const TimedKernel& timed, Index batch) {
+  Json json{{"kernel", timed.kernel}, {"detail", timed.detail}, {"predicted_seconds", timed.predicted}};
   json.update(timed.times.json(batch));
   json["deviation"] = {{"outputs", kSampledOutputs}, {"largest_ratio", nullptr}};
   if (std::isfinite(timed.deviation)) json["deviation"]["largest_ratio"] = timed.deviation;
@@ -66,24 +65,24 @@ std::string conv_text(const ConvCase& one, const ConvTiming& timing) {
   return text + fmt::format(" {:>6.2f}\n", timing.load);
 }
 
-nlohmann::ordered_json conv_json(const ConvCase& one, const ConvTiming& timing) {
+Json conv_json(const ConvCase& one, const ConvTiming& timing) {
   const ConvLayer& layer = one.layer;
-  nlohmann::ordered_json line{{"schema", "spdnn-conv-bench-1"},
-                              {"table", one.table},
-                              {"layer", layer.name()},
-                              {"batch", one.batch},
-                              {"sparsity", layer.pruned() ? one.sparsity : 0},
-                              {"kept", timing.kept},
-                              {"input_sparsity", one.input_sparsity},
-                              {"multiply_adds", timing.multiply_adds},
-                              {"bytes", timing.bytes},
-                              {"variant", timing.variant}};
+  Json line{{"schema", "spdnn-conv-bench-1"},
+            {"table", one.table},
+            {"layer", layer.name()},
+            {"batch", one.batch},
+            {"sparsity", layer.pruned() ? one.sparsity : 0},
+            {"kept", timing.kept},
+            {"input_sparsity", one.input_sparsity},
+            {"multiply_adds", timing.multiply_adds},
+            {"bytes", timing.bytes},
+            {"variant", timing.variant}};
   line.update(timed_json(timing.ours, one.batch));
   line["load"] = timing.load;
   for (const Device device : {Device::cpu, Device::cuda})
     for (const ConvRival& rival : conv_rivals(device)) line["with"][rival.key] = nullptr;
   for (const ConvPeer& peer : timing.with) {
-    nlohmann::ordered_json with{{"library", peer.rival->library}, {"precision", peer.rival->number()}};
+    Json with{{"library", peer.rival->library}, {"precision", peer.rival->number()}};
     with.update(timed_json(peer.timed, one.batch));
     with["ratio"] = {{"min", peer.ratio.min}, {"median", peer.ratio.median}, {"max", peer.ratio.max}};
     line["with"][peer.rival->key] = std::move(with);

@@ -4,7 +4,6 @@
 
 #include <map>
 #include <new>
-#include <nlohmann/json.hpp>
 
 #include "core/text/json_text.hpp"
 #include "core/threads/parallel.hpp"
@@ -23,9 +22,9 @@ namespace {
 std::string timing_line(const Candidate& candidate, const LayerBench& bench, const LayerTiming& timing,
                         double ceiling) {
   const double median = timing.seconds.median;
-  nlohmann::ordered_json machine = machine_json(this_machine(candidate.variant->device));
+  Json machine = machine_json(this_machine(candidate.variant->device));
   machine["threads"] = host_threads();
-  const nlohmann::ordered_json json = {
+  const Json json = {
       {"schema", "spdnn-layers-1"},
       {"variant", candidate.variant->name},
       {"precision", to_string(candidate.precision)},

@@ -143,17 +143,16 @@ std::string table_line(const std::string& name, const ModelTiming& timing, const
                      times.quantile(0.99) * 1e3, timing.batch / times.median(), load);
 }
 
-nlohmann::ordered_json peer_json(const PeerTiming& with, Index batch) {
-  nlohmann::ordered_json json{{"name", "onnxruntime"},
-                              {"version", with.version},
-                              {"host", with.host},
-                              {"file", with.written ? "written" : "given"}};
+Json peer_json(const PeerTiming& with, Index batch) {
+  Json json{{"name", "onnxruntime"},
+            {"version", with.version},
+            {"host", with.host},
+            {"file", with.written ? "written" : "given"}};
   json.update(with.times.json(batch));
   json["turns"] = with.turns;
   json["ratio"] = {{"min", with.ratio.min}, {"median", with.ratio.median}, {"max", with.ratio.max}};
-  json["outputs"] = {{"largest_difference", std::isfinite(with.outputs.largest_deviation)
-                                                ? nlohmann::ordered_json(with.outputs.largest_deviation)
-                                                : nlohmann::ordered_json()},
+  json["outputs"] = {{"largest_difference",
+                      std::isfinite(with.outputs.largest_deviation) ? Json(with.outputs.largest_deviation) : Json()},
                      {"largest_expected", with.outputs.largest_expected},
                      {"agree", with.agrees()}};
   return json;
@@ -219,22 +218,22 @@ std::string layers_text(const ModelTiming& timing) {
   return text;
 }
 
-nlohmann::ordered_json timing_json(const ModelBench& bench, const ModelTiming& timing) {
-  nlohmann::ordered_json layers = nullptr;
+Json timing_json(const ModelBench& bench, const ModelTiming& timing) {
+  Json layers = nullptr;
   for (const NodeSeconds& node : timing.layers)
     layers.push_back({{"name", node.name}, {"operation", node.operation}, {"seconds", node.seconds}});
-  nlohmann::ordered_json machine = machine_json(this_machine(find_model_variant(timing.variant).device));
+  Json machine = machine_json(this_machine(find_model_variant(timing.variant).device));
   machine["threads"] = timing.threads;
-  nlohmann::ordered_json json{{"schema", "spdnn-model-bench-1"},
-                              {"model", bench.path},
-                              {"variant", timing.variant},
-                              {"precision", to_string(timing.precision)},
-                              {"batch", timing.batch}};
+  Json json{{"schema", "spdnn-model-bench-1"},
+            {"model", bench.path},
+            {"variant", timing.variant},
+            {"precision", to_string(timing.precision)},
+            {"batch", timing.batch}};
   json.update(timing.times.json(timing.batch));
   json["load"] = timing.load;
   json["computing_threads"] = timing.computing_threads;
   json["layers"] = std::move(layers);
-  json["with"] = timing.with ? peer_json(*timing.with, timing.batch) : nlohmann::ordered_json();
+  json["with"] = timing.with ? peer_json(*timing.with, timing.batch) : Json();
   json["machine"] = std::move(machine);
   json["build"] = build_json();
   return json;

@@ -1,12 +1,12 @@
 #pragma once
 
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "bench/timed_runs.hpp"
+#include "core/text/json.hpp"
 #include "spdnn/model_report.hpp"
 #include "spdnn/rewrites.hpp"
 #include "spdnn/session.hpp"
@@ -63,6 +63,6 @@ std::string timing_titles();
 std::string timing_text(const ModelTiming& timing);
 /// The nodes, each with its time and its share of their sum; empty if they were not timed.
 std::string layers_text(const ModelTiming& timing);
-nlohmann::ordered_json timing_json(const ModelBench& bench, const ModelTiming& timing);
+Json timing_json(const ModelBench& bench, const ModelTiming& timing);
 
 }  // namespace spdnn::bench

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "bench/run_folder.hpp"
+#include "core/text/json_text.hpp"
 #include "core/text/message.hpp"
 #include "spdnn/error.hpp"
 
@@ -79,9 +80,9 @@ class Streams {
   posix_spawn_file_actions_t actions_{};
 };
 
-Tensor tensor_of(const nlohmann::json& output) {
+Tensor tensor_of(const Json& output) {
   std::vector<float> numbers;
-  for (const nlohmann::json& value : output.at("values")) numbers.push_back(value.is_null() ? NAN : value.get<float>());
+  for (const Json& value : output.at("values")) numbers.push_back(value.is_null() ? NAN : value.get<float>());
   return {output.at("shape").get<Shape>(), std::move(numbers)};
 }
 
@@ -94,14 +95,14 @@ OnnxRuntime::OnnxRuntime(int threads, const fs::path& messages) : messages_(mess
                             std::vector<std::string>{"python3", "-c", kPythonScript, count}}) {
     std::string reason = "no such command";
     if (start(words)) {
-      const nlohmann::json greeting = nlohmann::json::parse(line(), nullptr, false);
-      if (greeting.is_object() && greeting.contains("version")) {
+      const Json greeting = parse_json_or_null(line());
+      if (greeting.contains("version")) {
         version_ = escaped(greeting["version"].get<std::string>());
         host_ = words[0];
         return;
       }
       end();
-      reason = greeting.is_object() ? escaped(greeting.value("error", "")) : reason_in(messages_);
+      reason = greeting.contains("error") ? escaped(greeting["error"].get<std::string>()) : reason_in(messages_);
     }
     reasons += fmt::format("{}{}: {}", reasons.empty() ? "" : "; ", words[0], reason);
   }
@@ -162,12 +163,12 @@ std::string OnnxRuntime::line() {
   }
 }
 
-nlohmann::json OnnxRuntime::ask(const std::string& words) {
+Json OnnxRuntime::ask(const std::string& words) {
   const std::string sent = words + "\n";
   // Commands are shorter than the socket's buffer.
   const ssize_t length = ::send(socket_.get(), sent.data(), sent.size(), MSG_NOSIGNAL);
-  nlohmann::json answer;
-  if (length >= 0) answer = nlohmann::json::parse(line(), nullptr, false);
+  Json answer;
+  if (length >= 0) answer = parse_json_or_null(line());
   if (!answer.is_object()) throw DeviceError("onnxruntime has ended: " + reason_in(messages_));
   if (answer.contains("error")) throw DataError("onnxruntime: " + escaped(answer["error"].get<std::string>()));
   return answer;
@@ -179,8 +180,8 @@ void OnnxRuntime::load(const fs::path& model, const fs::path& input) {
 
 std::vector<NamedTensor> OnnxRuntime::outputs() {
   std::vector<NamedTensor> outputs;
-  const nlohmann::json answer = ask("outputs");
-  for (const nlohmann::json& output : answer.at("outputs"))
+  const Json answer = ask("outputs");
+  for (const Json& output : answer.at("outputs"))
     outputs.push_back({output.at("name").get<std::string>(), tensor_of(output)});
   return outputs;
 }

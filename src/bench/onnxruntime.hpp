@@ -3,12 +3,12 @@
 #include <sys/types.h>
 
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "core/system/descriptor.hpp"
+#include "core/text/json.hpp"
 #include "spdnn/tensor.hpp"
 #include "spdnn/types.hpp"
 
@@ -42,7 +42,7 @@ class OnnxRuntime {
   void end();
   /// Empty if the process has ended.
   std::string line();
-  nlohmann::json ask(const std::string& words);
+  Json ask(const std::string& words);
 
   std::filesystem::path messages_;
   Descriptor socket_;

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
 #include "bench/child_run.hpp"
 #include "bench/run_folder.hpp"
 #include "core/text/json_text.hpp"
@@ -17,8 +15,6 @@ namespace spdnn::bench {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
-
 /// The result of one run.
 struct Point {
   Index ranks = 0;
@@ -82,7 +78,9 @@ class ScalingRun {
 
   /// Efficiency: the work per rank and second, as a share of the first point's.
   void report(Index ranks, Offset images, Json run) {
-    const Point point{ranks, run["seconds"]["infer"]["median"], run["seconds"]["total"], run["rate"]};
+    const Json& seconds = run["seconds"];
+    const Point point{ranks, seconds["infer"]["median"].get<double>(), seconds["total"].get<double>(),
+                      run["rate"].get<double>()};
     check_ranks(run, ranks);
     if (first_.ranks == 0) first_ = point;
     const double more = static_cast<double>(ranks) / first_.ranks;

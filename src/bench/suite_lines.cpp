@@ -22,8 +22,6 @@ namespace spdnn::bench {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
-
 /// Identifies a program built from no commit or with uncommitted changes by a digest of its file.
 Json program_digest() {
   const BuildInfo& build = build_info();
@@ -33,7 +31,7 @@ Json program_digest() {
 }
 
 bool is_of_this_program(const Json& line, const Json& program) {
-  return line.value("build", Json()) == build_json() && line["suite"].value("program", Json()) == program;
+  return line["build"] == build_json() && line["suite"]["program"] == program;
 }
 
 }  // namespace
@@ -102,8 +100,7 @@ std::vector<Json> SuiteLines::find(const Json& asked, Index repetition) const {
   for (const Json& line : lines_) {
     if (!line.contains("suite") || !line["suite"].is_object()) continue;
     const Json& suite = line["suite"];
-    if (suite.value("options", Json()) == asked && suite.value("repetition", Json()) == repetition &&
-        is_of_this_program(line, program_))
+    if (suite["options"] == asked && suite["repetition"] == repetition && is_of_this_program(line, program_))
       found.push_back(line);
   }
   return found;
@@ -135,11 +132,11 @@ void SuiteLines::check(const std::string& now) const {
 }
 
 bool same_machine(const Json& line, const Json& machine) {
-  const Json own = line.value("machine", Json::object());
+  const Json& own = line["machine"];
   for (const auto& [field, value] : machine.items()) {
     const bool of_device = field == "device" || field == "driver" || field == "cuda";
-    if (of_device && own.value("device", Json()).is_null()) continue;
-    if (own.value(field, Json()) != value) return false;
+    if (of_device && own["device"].is_null()) continue;
+    if (own[field] != value) return false;
   }
   return true;
 }

@@ -1,10 +1,10 @@
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "core/text/json.hpp"
 #include "io/files/temporaries.hpp"
 #include "spdnn/report.hpp"
 #include "spdnn/types.hpp"
@@ -21,8 +21,8 @@ struct SuiteResult {
   double rate_end_to_end = 0;
   std::string verdict;
 };
-/// Throws nlohmann::json::exception if a field is missing or has another type.
-SuiteResult suite_result(const nlohmann::ordered_json& line);
+/// UnexpectedJson if a field is missing or has another type.
+SuiteResult suite_result(const Json& line);
 
 /// The lines of a suite: those already in its file, and new ones. The file is replaced as a whole with each new line,
 /// so that an interruption leaves only whole lines.
@@ -35,26 +35,26 @@ class SuiteLines {
   SuiteLines(std::optional<std::string> path, Use use);
 
   /// The lines that this program wrote for these options and this repetition, on any machine.
-  std::vector<nlohmann::ordered_json> find(const nlohmann::ordered_json& asked, Index repetition) const;
+  std::vector<Json> find(const Json& asked, Index repetition) const;
   /// Adds the suite's fields to the line of a run, and appends it to the current file. Lines added by other programs
   /// meanwhile are kept. DataError, with the file unchanged, if the file no longer begins with its earlier lines, or if
   /// its last line is unfinished.
-  void append(nlohmann::ordered_json line, const nlohmann::ordered_json& asked, Index repetition, Index repetitions);
+  void append(Json line, const Json& asked, Index repetition, Index repetitions);
 
  private:
   void lock();
   std::string text_now() const;
   void check(const std::string& now) const;
-  std::vector<nlohmann::ordered_json> read() const;
+  std::vector<Json> read() const;
 
   std::optional<std::string> path_;
-  std::optional<Temporary> lock_;   ///< beside the file, which is replaced with each line
-  std::string text_;                ///< the file's contents as last read or written
-  nlohmann::ordered_json program_;  ///< null, or a digest of the program if the commit does not identify it
-  std::vector<nlohmann::ordered_json> lines_;
+  std::optional<Temporary> lock_;  ///< beside the file, which is replaced with each line
+  std::string text_;               ///< the file's contents as last read or written
+  Json program_;                   ///< null, or a digest of the program if the commit does not identify it
+  std::vector<Json> lines_;
 };
 
 /// Whether two lines are from the same machine. A line of the CPU has no data about a device.
-bool same_machine(const nlohmann::ordered_json& line, const nlohmann::ordered_json& machine);
+bool same_machine(const Json& line, const Json& machine);
 
 }  // namespace spdnn::bench

@@ -24,7 +24,7 @@ bool SuiteSpec::recomputes(const SuiteConfiguration& configuration) const {
   return mnist.empty() || !official_network_digest(configuration.neurons, configuration.layers);
 }
 
-nlohmann::ordered_json SuiteSpec::asked(const SuiteConfiguration& configuration) const {
+Json SuiteSpec::asked(const SuiteConfiguration& configuration) const {
   return {{"neurons", configuration.neurons},
           {"layers", configuration.layers},
           {"reduce", configuration.reduce},
@@ -35,10 +35,10 @@ nlohmann::ordered_json SuiteSpec::asked(const SuiteConfiguration& configuration)
           {"warm_up", std::stoi(warm_up)},
           {"device", device},
           {"precision", json_or_null(precision)},
-          {"threads", threads ? nlohmann::ordered_json(std::stoi(*threads)) : nlohmann::ordered_json(nullptr)},
+          {"threads", threads ? Json(std::stoi(*threads)) : Json()},
           {"ranks", ranks},
           {"launcher", json_or_null(launcher)},
-          {"verify", recomputes(configuration) ? nlohmann::ordered_json(verify) : nlohmann::ordered_json(nullptr)}};
+          {"verify", recomputes(configuration) ? Json(verify) : Json()}};
 }
 
 std::vector<std::string> SuiteSpec::command(const SuiteConfiguration& configuration, const fs::path& inputs,

@@ -1,11 +1,11 @@
 #pragma once
 
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "core/text/json.hpp"
 #include "spdnn/types.hpp"
 
 namespace spdnn::bench {
@@ -42,7 +42,7 @@ struct SuiteSpec {
   /// Whether `verify` applies: no official categories are known.
   bool recomputes(const SuiteConfiguration& configuration) const;
   /// All parameters of a measurement except the program and the machine.
-  nlohmann::ordered_json asked(const SuiteConfiguration& configuration) const;
+  Json asked(const SuiteConfiguration& configuration) const;
   /// `infer` with the options common to all runs of the suite.
   std::vector<std::string> command(const SuiteConfiguration& configuration, const std::filesystem::path& inputs,
                                    const std::filesystem::path& line) const;

@@ -52,7 +52,7 @@ double TimedRuns::quantile(double share) const {
   return seconds[at];
 }
 
-nlohmann::ordered_json TimedRuns::json(Index images) const {
+Json TimedRuns::json(Index images) const {
   return {{"runs", seconds.size()},
           {"seconds",
            {{"min", seconds.front()},

@@ -1,10 +1,10 @@
 #pragma once
 
 #include <functional>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <vector>
 
+#include "core/text/json.hpp"
 #include "spdnn/report.hpp"
 #include "spdnn/types.hpp"
 
@@ -18,7 +18,7 @@ struct TimedRuns {
   double quantile(double share) const;
   double median() const { return quantile(0.5); }
   /// `runs`, the quantiles in `seconds`, and `images_per_second`.
-  nlohmann::ordered_json json(Index images) const;
+  Json json(Index images) const;
 };
 
 /// Runnable threads of the machine per processor, as /proc/loadavg has it for the last minute; 0 if it does not say.

@@ -2,7 +2,6 @@
 
 #include <cstdio>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
 #include "cli/commands.hpp"
 #include "cli/inspect_memory.hpp"
@@ -95,8 +94,7 @@ struct PageRequest {
   }
 };
 
-nlohmann::ordered_json json_of(const std::string& path, const NetworkView& view, Precision precision,
-                               nlohmann::ordered_json memory) {
+Json json_of(const std::string& path, const NetworkView& view, Precision precision, Json memory) {
   return {{"schema", "spdnn-inspect-network-1"},
           {"network", json_or_null(path)},
           {"inputs", view.network.inputs()},

@@ -12,7 +12,7 @@ namespace {
 
 std::string column(std::size_t bytes) { return fmt::format("{:>10.1f} MB", static_cast<double>(bytes) / 1e6); }
 
-nlohmann::ordered_json range_json(const MemoryRange& range) { return {{"most", range.most}, {"least", range.least}}; }
+Json range_json(const MemoryRange& range) { return {{"most", range.most}, {"least", range.least}}; }
 
 }  // namespace
 
@@ -61,24 +61,24 @@ std::vector<std::pair<std::string, std::size_t>> memory_by_part(const InspectedN
           {"memory: peak on the host", one.host_peak()}};
 }
 
-nlohmann::ordered_json memory_json(const InspectedRun& run, const InspectedNetwork& inspected) {
+Json memory_json(const InspectedRun& run, const InspectedNetwork& inspected) {
   const MemoryEstimate& one = inspected.rank;
   const RanksEstimate& all = inspected.memory;
-  nlohmann::ordered_json json{{"images", run.images},
-                              {"ranks", run.ranks},
-                              {"ranks_per_node", run.ranks_per_node},
-                              {"checkpoint", run.checkpoint},
-                              {"threads", inspected.threads},
-                              {"batch", one.batch},
-                              {"network", one.network},
-                              {"plan", one.shared + one.plan},
-                              {"images_of_a_rank", one.images},
-                              {"engine", one.engine},
-                              {"host_peak", one.host_peak()},
-                              {"rank", range_json(all.rank)},
-                              {"first_node", range_json(all.first_node)},
-                              {"node", range_json(all.node)},
-                              {"device", nullptr}};
+  Json json{{"images", run.images},
+            {"ranks", run.ranks},
+            {"ranks_per_node", run.ranks_per_node},
+            {"checkpoint", run.checkpoint},
+            {"threads", inspected.threads},
+            {"batch", one.batch},
+            {"network", one.network},
+            {"plan", one.shared + one.plan},
+            {"images_of_a_rank", one.images},
+            {"engine", one.engine},
+            {"host_peak", one.host_peak()},
+            {"rank", range_json(all.rank)},
+            {"first_node", range_json(all.first_node)},
+            {"node", range_json(all.node)},
+            {"device", nullptr}};
   if (one.device == Device::cuda) json["device"] = range_json(all.device);
   return json;
 }

@@ -1,12 +1,12 @@
 #pragma once
 
 #include <cstdio>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "cli/options.hpp"
+#include "core/text/json.hpp"
 #include "inference/network/inspect.hpp"
 
 namespace spdnn::cli {
@@ -18,6 +18,6 @@ InspectedRun inspected_run(const po::variables_map& values);
 void print_memory(std::FILE* out, const InspectedRun& run, const InspectedNetwork& inspected);
 /// The parts with names, for the page.
 std::vector<std::pair<std::string, std::size_t>> memory_by_part(const InspectedNetwork& inspected);
-nlohmann::ordered_json memory_json(const InspectedRun& run, const InspectedNetwork& inspected);
+Json memory_json(const InspectedRun& run, const InspectedNetwork& inspected);
 
 }  // namespace spdnn::cli

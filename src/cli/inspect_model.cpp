@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <cstdio>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <vector>
 
@@ -26,8 +25,6 @@
 namespace spdnn::cli {
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 void print_values(std::FILE* out, const char* what, const ModelView& view, const std::vector<ValueId>& ids) {
   for (const ValueId id : ids)

@@ -5,26 +5,24 @@
 #include <fstream>
 #include <memory>
 #include <mutex>
-#include <nlohmann/json.hpp>
 #include <sstream>
 #include <system_error>
 #include <utility>
 
 #include "core/system/cache_directory.hpp"
 #include "core/text/amounts.hpp"
+#include "core/text/json_text.hpp"
 #include "program/stored.hpp"
 
 namespace spdnn::program {
 
 namespace {
 
-using Json = nlohmann::json;
-
 constexpr const char* kCalibrationSchema = "spdnn-calibration-1";
 
 Json machine_json() {
   Json machine = Json::array();
-  for (const auto& [name, text] : machine_origin()) machine.push_back({name, text});
+  for (const auto& [name, text] : machine_origin()) machine.push_back(Json::array({name, text}));
   return machine;
 }
 
@@ -79,18 +77,16 @@ std::string calibration_file_text(const std::filesystem::path& file) {
 }
 
 std::string calibration_text(const Calibration& calibration) {
-  return Json{{"schema", kCalibrationSchema}, {"made_for", machine_json()}, {"factors", calibration}}.dump() + "\n";
+  Json factors = Json::object();
+  for (const auto& [name, factor] : calibration) factors[name] = factor;
+  return json_line({{"factors", factors}, {"made_for", machine_json()}, {"schema", kCalibrationSchema}});
 }
 
 Calibration parsed_calibration(const std::string& text) {
-  const Json json = Json::parse(text, nullptr, false);
-  if (!json.is_object() || json.value("schema", Json()) != kCalibrationSchema ||
-      json.value("made_for", Json()) != machine_json())
-    return {};
+  const Json json = parse_json_or_null(text);
+  if (json["schema"] != kCalibrationSchema || json["made_for"] != machine_json()) return {};
   Calibration calibration;
-  const Json factors = json.value("factors", Json());
-  if (!factors.is_object()) return {};
-  for (const auto& [name, factor] : factors.items()) {
+  for (const auto& [name, factor] : json["factors"].items()) {
     const double number = factor.is_number() ? factor.get<double>() : 0;
     if (number >= 1 / kMostFactor && number <= kMostFactor) calibration[name] = number;
   }

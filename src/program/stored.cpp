@@ -18,8 +18,6 @@ namespace spdnn::program {
 
 namespace {
 
-using Json = nlohmann::json;
-
 constexpr const char* kSchema = "spdnn-program-1";
 constexpr const char* kUnfit = "its actions and buffers do not fit its model";
 
@@ -32,7 +30,7 @@ Json json_of(const Buffer& buffer);
 Json json_of(const Action& action);
 Json json_of(const Watched& watched);
 
-Json json_of(const Operand& operand) { return {operand.buffer, text(operand.layout)}; }
+Json json_of(const Operand& operand) { return Json::array({operand.buffer, text(operand.layout)}); }
 
 template <class T>
 Json json_of(const std::vector<T>& all) {
@@ -41,48 +39,45 @@ Json json_of(const std::vector<T>& all) {
   return list;
 }
 
-Json json_of(const Lifetime& lifetime) { return {lifetime.bytes, lifetime.first, lifetime.last}; }
+Json json_of(const Lifetime& lifetime) { return Json::array({lifetime.bytes, lifetime.first, lifetime.last}); }
 
 Json json_of(const Buffer& buffer) {
   static constexpr std::array<const char*, 3> kKinds{"input", "arena", "constant"};
-  Json json{{"kind", kKinds.at(static_cast<std::size_t>(buffer.kind))}, {"lifetime", json_of(buffer.lifetime)}};
-  if (buffer.kind != Buffer::Kind::constant) return json;
-  json["node"] = buffer.node;
-  json["part"] = buffer.constant.part;
-  json["form"] = buffer.constant.form;
-  json["bytes"] = buffer.constant.bytes;
-  return json;
+  const char* const kind = kKinds.at(static_cast<std::size_t>(buffer.kind));
+  if (buffer.kind != Buffer::Kind::constant) return {{"kind", kind}, {"lifetime", json_of(buffer.lifetime)}};
+  return {{"bytes", buffer.constant.bytes},       {"form", buffer.constant.form}, {"kind", kind},
+          {"lifetime", json_of(buffer.lifetime)}, {"node", buffer.node},          {"part", buffer.constant.part}};
 }
 
 Json json_of(const Action& action) {
   static constexpr std::array<const char*, 3> kKinds{"step", "change", "watch"};
-  return {{"kind", kKinds.at(static_cast<std::size_t>(action.kind))},
-          {"node", action.node},
-          {"place", action.place},
-          {"step", action.step.node},
-          {"fused", action.step.fused},
-          {"kernel", action.kernel},
+  return {{"constants", action.constants},
           {"detail", action.detail},
-          {"seconds", action.seconds},
-          {"others", action.others},
+          {"fused", action.step.fused},
           {"inputs", json_of(action.inputs)},
+          {"kernel", action.kernel},
+          {"kind", kKinds.at(static_cast<std::size_t>(action.kind))},
+          {"node", action.node},
+          {"others", action.others},
           {"output", json_of(action.output)},
-          {"scratch", json_or_null<Json>(action.scratch)},
-          {"constants", action.constants}};
+          {"place", action.place},
+          {"scratch", json_or_null(action.scratch)},
+          {"seconds", action.seconds},
+          {"step", action.step.node}};
 }
 
-Json json_of(const Watched& watched) { return {watched.node, json_of(watched.beyond)}; }
+Json json_of(const Watched& watched) { return Json::array({watched.node, json_of(watched.beyond)}); }
 
 /// All but the remarks, which are also of kernels that were not chosen.
 Json json_of(const Program& program) {
-  return {{"images", program.images},
+  return {{"actions", json_of(program.actions)},
+          {"arena", {{"bytes", program.arena.bytes}, {"offsets", program.arena.offsets}}},
           {"buffers", json_of(program.buffers)},
-          {"actions", json_of(program.actions)},
-          {"outputs", json_of(program.outputs)},
-          {"watched", json_of(program.watched)},
-          {"unproven", json_or_null<Json>(program.unproven)},
-          {"arena", {{"offsets", program.arena.offsets}, {"bytes", program.arena.bytes}}},
           {"constant_bytes", program.constant_bytes},
+          {"images", program.images},
+          {"outputs", json_of(program.outputs)},
+          {"unproven", json_or_null(program.unproven)},
+          {"watched", json_of(program.watched)},
           {"zeros_skipped", program.zeros_skipped}};
 }
 
@@ -92,8 +87,12 @@ bool is_list_of_texts(const Json& json) {
 
 /// The offer that was chosen for an action.
 Wanted wanted_of(const Json& action) {
-  Wanted wanted{action.at("kernel"), action.at("detail"), {}, action.at("output").at(1), !action.at("fused").empty()};
-  for (const Json& input : action.at("inputs")) wanted.inputs.push_back(input.at(1));
+  Wanted wanted{action.at("kernel").get<std::string>(),
+                action.at("detail").get<std::string>(),
+                {},
+                action.at("output")[1].get<std::string>(),
+                !action.at("fused").empty()};
+  for (const Json& input : action.at("inputs")) wanted.inputs.push_back(input[1].get<std::string>());
   return wanted;
 }
 
@@ -125,13 +124,12 @@ Origin origin_of(const Model& model, Extent images, const CompileOptions& option
 
 std::string stored_text(const Program& program, const Origin& origin, Index batch) {
   Json made_for = Json::array();
-  for (const auto& [name, text] : origin) made_for.push_back({name, text});
-  const Json json{{"schema", kSchema},
-                  {"batch", batch},
-                  {"made_for", made_for},
-                  {"remarks", program.remarks},
-                  {"program", json_of(program)}};
-  return json.dump() + "\n";
+  for (const auto& [name, text] : origin) made_for.push_back(Json::array({name, text}));
+  return json_line({{"batch", batch},
+                    {"made_for", std::move(made_for)},
+                    {"program", json_of(program)},
+                    {"remarks", program.remarks},
+                    {"schema", kSchema}});
 }
 
 StoredReader::StoredReader(const StoredProgram& stored) : place_(stored.place) {
@@ -143,17 +141,17 @@ StoredReader::StoredReader(const StoredProgram& stored) : place_(stored.place) {
   } catch (const JsonProblem& problem) {
     fail(fmt::format("byte {}: {}", problem.at + 1, problem.message));
   }
-  if (!json_.is_object() || json_.value("schema", Json()) != kSchema)
-    fail(fmt::format("expected a program of schema {}", kSchema));
-  const Json& made_for = json_["made_for"];
+  const Json& json = json_;
+  if (json["schema"] != kSchema) fail(fmt::format("expected a program of schema {}", kSchema));
+  const Json& made_for = json["made_for"];
   const bool pairs = made_for.is_array() && std::all_of(made_for.begin(), made_for.end(), [](const Json& one) {
                        return is_list_of_texts(one) && one.size() == 2;
                      });
-  if (!pairs || !is_list_of_texts(json_["remarks"]) || !json_["program"].is_object() ||
-      !json_["program"]["actions"].is_array())
+  if (!pairs || !is_list_of_texts(json["remarks"]) || !json["program"]["actions"].is_array())
     fail("expected made_for, remarks and a program with actions");
-  const Json batch = json_.value("batch", Json(0U));
-  if (!batch.is_number_unsigned() || batch > kMaxIndex) fail("batch: expected a number of images");
+  const Json* const batch = json.find("batch");
+  if (batch != nullptr && (!batch->is_number_unsigned() || batch->get<std::uint64_t>() > kMaxIndex))
+    fail("batch: expected a number of images");
 }
 
 std::string StoredReader::why_not(const Origin& origin) const {
@@ -212,13 +210,13 @@ Program StoredReader::program(const Model& model, const Magnitudes& magnitudes, 
     // The kernels that were not chosen are not asked, and times depend on more than the origin.
     const Json& actions = json_["program"]["actions"];
     for (std::size_t i = 0; i < std::min(actions.size(), program.actions.size()); ++i) {
-      actions[i].at("seconds").get_to(program.actions[i].seconds);
-      actions[i].at("others").get_to(program.actions[i].others);
+      program.actions[i].seconds = actions[i].at("seconds").get<double>();
+      program.actions[i].others = actions[i].at("others").get<std::string>();
     }
     if (json_of(program) != json_["program"]) throw damaged(kUnfit);
     program.remarks = json_["remarks"].get<std::vector<std::string>>();
     return program;
-  } catch (const Json::exception&) {
+  } catch (const UnexpectedJson&) {
     throw damaged("an action lacks a field");
   }
 }

@@ -1,12 +1,12 @@
 #pragma once
 
 #include <cstddef>
-#include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "core/text/json.hpp"
 #include "program/choose.hpp"
 #include "program/compile.hpp"
 #include "program/program.hpp"
@@ -41,7 +41,7 @@ class StoredReader {
   explicit StoredReader(const StoredProgram& stored);
 
   /// The images of a batch for which it is made.
-  Index batch() const { return json_.value("batch", Index{0}); }
+  Index batch() const { return json_.contains("batch") ? json_.at("batch").get<Index>() : 0; }
   /// The reason why it does not match this origin: `its threads: 4, now: 2`. Empty if it does.
   std::string why_not(const Origin& origin) const;
   /// The program. OfferGone, or DataError if the result differs from the stored program.
@@ -54,7 +54,7 @@ class StoredReader {
   DataError damaged(const char* what) const;
 
   std::string place_;
-  nlohmann::json json_;
+  Json json_;
 };
 
 /// The program stored with the model if it matches this origin, otherwise a newly compiled one; its remarks say which.

@@ -19,7 +19,7 @@ std::vector<std::string> checks_of_sentence(const JsonFields& line) {
   for (const std::string_view words : kBetween)
     for (std::size_t at = 0; (at = sentence.find(words, at)) != std::string::npos;)
       sentence.replace(at, words.size(), "\n");
-  if (const OrderedJson* compared = line.find({"compared"}); compared != nullptr && !compared->is_null())
+  if (const Json* compared = line.find({"compared"}); compared != nullptr && !compared->is_null())
     sentence +=
         fmt::format("\n--reduce {} by {}", line.text({"compared", "passes"}), line.text({"compared", "variant"}));
   for (std::size_t at = 0; at < sentence.size();) {

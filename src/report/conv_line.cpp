@@ -28,7 +28,7 @@ ConvPeerLine conv_peer(const JsonFields& with, std::uint64_t batch) {
 }
 
 std::optional<ConvPublished> published_of(const JsonFields& line) {
-  const OrderedJson* const found = line.find({"published"});
+  const Json* const found = line.find({"published"});
   if (found == nullptr || found->is_null()) return std::nullopt;
   const JsonFields published = line.part("published");
   ConvPublished times{published.text({"source"}), published.text({"device"}), {}};

@@ -30,19 +30,17 @@ JsonFields::JsonFields(std::string place, std::string_view text) : place_(std::m
   if (!json_.is_object()) throw DataError(fmt::format("{}:1: {}, expected an object", place_, shown(json_)));
 }
 
-const OrderedJson* JsonFields::find(Path path) const {
-  const OrderedJson* value = &json_;
+const Json* JsonFields::find(Path path) const {
+  const Json* value = &json_;
   for (const char* name : path) {
-    if (!value->is_object()) return nullptr;
-    const auto found = value->find(name);
-    if (found == value->end()) return nullptr;
-    value = &*found;
+    value = value->find(name);
+    if (value == nullptr) return nullptr;
   }
   return value;
 }
 
-const OrderedJson& JsonFields::at(Path path) const {
-  const OrderedJson* value = find(path);
+const Json& JsonFields::at(Path path) const {
+  const Json* value = find(path);
   if (value == nullptr) throw DataError(fmt::format("{}:{}: no field {}", place_, column_of(path), name_of(path)));
   return *value;
 }
@@ -63,21 +61,21 @@ std::string JsonFields::printable(std::string text) {
 }
 
 std::string JsonFields::text(Path path) const {
-  const OrderedJson& value = at(path);
+  const Json& value = at(path);
   if (!value.is_string()) fail(path, "expected a string");
   return printable(value.get<std::string>());
 }
 
 std::string JsonFields::optional_text(Path path) const {
-  const OrderedJson* value = find(path);
+  const Json* value = find(path);
   return value == nullptr || value->is_null() ? "" : text(path);
 }
 
 std::vector<std::string> JsonFields::texts(Path path) const {
-  const OrderedJson& values = at(path);
+  const Json& values = at(path);
   std::vector<std::string> all;
   if (!values.is_array()) fail(path, "expected a list of strings");
-  for (const OrderedJson& value : values) {
+  for (const Json& value : values) {
     if (!value.is_string()) fail(path, "expected a list of strings");
     all.push_back(printable(value.get<std::string>()));
   }
@@ -85,30 +83,30 @@ std::vector<std::string> JsonFields::texts(Path path) const {
 }
 
 bool JsonFields::truth(Path path) const {
-  const OrderedJson& value = at(path);
+  const Json& value = at(path);
   if (!value.is_boolean()) fail(path, "expected true or false");
   return value.get<bool>();
 }
 
-bool JsonFields::is_amount(const OrderedJson& value) {
+bool JsonFields::is_amount(const Json& value) {
   return value.is_number() && value.get<double>() >= 0 && can_be_measured(value.get<double>());
 }
 
 double JsonFields::number(Path path) const {
-  const OrderedJson& value = at(path);
+  const Json& value = at(path);
   if (!value.is_number() || value.get<double>() < 0) fail(path, "expected a number that is not negative");
   if (!is_amount(value)) fail(path, "expected 0 or a number from 1e-60 to 1e60");
   return value.get<double>();
 }
 
 std::optional<double> JsonFields::optional_number(Path path) const {
-  const OrderedJson* value = find(path);
+  const Json* value = find(path);
   if (value == nullptr || value->is_null()) return std::nullopt;
   return number(path);
 }
 
 std::uint64_t JsonFields::count(Path path) const {
-  const OrderedJson& value = at(path);
+  const Json& value = at(path);
   if (!value.is_number_unsigned()) fail(path, "expected a whole number");
   return value.get<std::uint64_t>();
 }
@@ -129,16 +127,16 @@ int JsonFields::positive_or(Path path, int otherwise) const {
 }
 
 std::optional<Spread> JsonFields::optional_spread(Path path) const {
-  const OrderedJson* value = find(path);
+  const Json* value = find(path);
   if (value == nullptr || value->is_null()) return std::nullopt;
   return spread(path);
 }
 
 Spread JsonFields::spread(Path path) const {
-  const OrderedJson& value = at(path);
+  const Json& value = at(path);
   const auto part = [&](const char* name) {
-    const auto found = value.is_object() ? value.find(name) : value.end();
-    if (!value.is_object() || found == value.end() || !found->is_number() || !can_be_measured(found->get<double>()))
+    const Json* const found = value.find(name);
+    if (found == nullptr || !found->is_number() || !can_be_measured(found->get<double>()))
       fail(path, fmt::format("expected numbers min, median and max"));
     return found->get<double>();
   };

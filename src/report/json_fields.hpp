@@ -21,9 +21,9 @@ class JsonFields {
 
   using Path = std::initializer_list<const char*>;
   /// Null if the field is missing.
-  const OrderedJson* find(Path path) const;
+  const Json* find(Path path) const;
   /// DataError if the field is missing.
-  const OrderedJson& at(Path path) const;
+  const Json& at(Path path) const;
 
   /// The fields of an object of the line, whose errors name it. DataError if it is no object.
   JsonFields part(const char* name) const;
@@ -49,7 +49,7 @@ class JsonFields {
 
   static std::string printable(std::string text);
   /// Whether a value is a number that number() accepts.
-  static bool is_amount(const OrderedJson& value);
+  static bool is_amount(const Json& value);
 
  private:
   std::size_t column_of(Path path) const;
@@ -57,7 +57,7 @@ class JsonFields {
 
   std::string place_;
   std::string_view text_;
-  OrderedJson json_;
+  Json json_;
   std::string part_{};     ///< names before each path, of a part of a line; each ends in a dot
   std::size_t begin_ = 0;  ///< where the part's name stands in the text
 };

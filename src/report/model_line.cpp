@@ -11,17 +11,17 @@ namespace {
 /// The times of nodes in the field `list`.
 std::vector<ProfiledNode> profile_of(const JsonFields& line, const char* list) {
   std::vector<ProfiledNode> nodes;
-  const OrderedJson* const profile = line.find({list});
+  const Json* const profile = line.find({list});
   if (profile == nullptr || profile->is_null()) return nodes;
   if (!profile->is_array()) line.fail({list}, "expected null or a list of nodes");
-  for (const OrderedJson& node : *profile) {
+  for (const Json& node : *profile) {
     const auto text = [&](const char* name) {
       if (!node.is_object() || !node.contains(name) || !node[name].is_string())
         line.fail({list}, "expected nodes with name, operation and seconds");
       return JsonFields::printable(node[name].get<std::string>());
     };
-    const auto seconds = node.is_object() ? node.find("seconds") : node.end();
-    if (seconds == node.end() || !JsonFields::is_amount(*seconds))
+    const auto seconds = node.find("seconds");
+    if (seconds == nullptr || !JsonFields::is_amount(*seconds))
       line.fail({list}, "expected nodes with name, operation and seconds");
     nodes.push_back({text("name"), text("operation"), seconds->get<double>()});
   }
@@ -30,7 +30,7 @@ std::vector<ProfiledNode> profile_of(const JsonFields& line, const char* list) {
 
 /// The number of compared images, if not all were compared: without logits for all, and without a required accuracy.
 std::optional<std::uint64_t> sample_of(const JsonFields& line, std::uint64_t images) {
-  const OrderedJson* const wanted = line.find({"accuracy", "at_least"});
+  const Json* const wanted = line.find({"accuracy", "at_least"});
   if (wanted != nullptr && !wanted->is_null()) return std::nullopt;
   std::optional<std::uint64_t> compared;
   for (const char* const check : {"expected", "reference"})
@@ -69,7 +69,7 @@ ModelBenchLine model_bench_of(const JsonFields& line) {
                        .layers = profile_of(line, "layers"),
                        .origin = origin_of(line)};
   bench.times = times_of(line, bench.batch);
-  const OrderedJson& with = line.at({"with"});
+  const Json& with = line.at({"with"});
   if (!with.is_null()) bench.with = timed_with(line.part("with"), bench.batch);
   return bench;
 }

@@ -19,8 +19,6 @@ namespace spdnn {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 constexpr std::size_t kShownTies = 10;
 
 std::string model_text(const ModelReport& r) {
@@ -142,7 +140,7 @@ Json accuracy_json(const std::optional<Accuracy>& a) {
 }
 
 /// JSON cannot express infinite numbers, such as a ratio to a bound of zero.
-Json finite_json(double number) { return std::isfinite(number) ? Json(number) : Json(nullptr); }
+Json finite_json(double number) { return std::isfinite(number) ? Json(number) : Json(); }
 
 Json output_check_json(const OutputCheck& check) {
   return {{"name", check.name},

@@ -11,8 +11,6 @@ namespace spdnn {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 /// A report remarks on ratios of the slowest to the fastest trial from here on: clocks and caches explain smaller ones.
 constexpr double kFarApart = 5;
 
@@ -129,12 +127,12 @@ std::string ranks_text(const RankSpreads& r) {
                      ratio ? fmt::format("; the slowest, rank {}, {:.2f} times the median", r.slowest, *ratio) : "");
 }
 
-nlohmann::ordered_json min_median_max_json(const std::optional<Spread>& s) {
+Json min_median_max_json(const std::optional<Spread>& s) {
   if (!s) return nullptr;
   return {{"min", s->min}, {"median", s->median}, {"max", s->max}};
 }
 
-nlohmann::ordered_json spread_json(const Spread& spread) {
+Json spread_json(const Spread& spread) {
   return {{"min", spread.min}, {"median", spread.median}, {"max", spread.max}, {"sum", spread.sum}};
 }
 
@@ -150,7 +148,7 @@ std::string device_state_text(const DeviceState& state) {
                      of("power", state.power_w, "W"), energy);
 }
 
-nlohmann::ordered_json machine_json(const Machine& machine) {
+Json machine_json(const Machine& machine) {
   return {{"host", machine.host},
           {"cpu", machine.cpu},
           {"device", json_or_null(machine.device)},
@@ -158,11 +156,11 @@ nlohmann::ordered_json machine_json(const Machine& machine) {
           {"cuda", json_or_null(machine.cuda)}};
 }
 
-nlohmann::ordered_json judgement_json(const Judgement& judgement) {
+Json judgement_json(const Judgement& judgement) {
   return {{"status", to_string(judgement.status)}, {"against", judgement.against}};
 }
 
-nlohmann::ordered_json record_json(const RunRecord& r) {
+Json record_json(const RunRecord& r) {
   return {{"variant", r.variant},
           {"notes", r.notes},
           {"precision", to_string(r.precision)},
@@ -176,7 +174,7 @@ nlohmann::ordered_json record_json(const RunRecord& r) {
           {"build", build_json()}};
 }
 
-nlohmann::ordered_json build_json() {
+Json build_json() {
   const BuildInfo& build = build_info();
   return {{"version", build.version}, {"commit", build.commit}, {"dirty", build.dirty}};
 }

@@ -1,10 +1,10 @@
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
 
+#include "core/text/json.hpp"
 #include "spdnn/run_record.hpp"
 #include "spdnn/verdict.hpp"
 
@@ -34,13 +34,13 @@ std::string ranks_text(const RankSpreads& ranks);
 std::string device_state_text(const DeviceState& state);
 /// The fields of a JSON line that every run has: variant, notes, precision, trials, warm_up, batch, seconds, ranks,
 /// machine, device_state, build.
-nlohmann::ordered_json record_json(const RunRecord& record);
-nlohmann::ordered_json machine_json(const Machine& machine);
-nlohmann::ordered_json judgement_json(const Judgement& judgement);
-nlohmann::ordered_json min_median_max_json(const std::optional<Spread>& spread);
+Json record_json(const RunRecord& record);
+Json machine_json(const Machine& machine);
+Json judgement_json(const Judgement& judgement);
+Json min_median_max_json(const std::optional<Spread>& spread);
 /// Minimum, median, maximum and sum.
-nlohmann::ordered_json spread_json(const Spread& spread);
+Json spread_json(const Spread& spread);
 /// Version, commit, dirty.
-nlohmann::ordered_json build_json();
+Json build_json();
 
 }  // namespace spdnn

@@ -39,21 +39,21 @@ std::string measure_text(const PruneMeasure& measure) {
   return text + fmt::format("distance   {:.4f} of the dense model's outputs\n", measure.distance);
 }
 
-OrderedJson trials_json(const std::vector<PruneTrial>& trials) {
-  OrderedJson all = OrderedJson::array();
+Json trials_json(const std::vector<PruneTrial>& trials) {
+  Json all = Json::array();
   for (const PruneTrial& trial : trials)
     all.push_back({{"share", trial.share}, {"loss", trial.loss}, {"predicted", trial.seconds}});
   return all;
 }
 
-OrderedJson both(const OrderedJson& before, const OrderedJson& after) { return {{"before", before}, {"after", after}}; }
+Json both(const Json& before, const Json& after) { return {{"before", before}, {"after", after}}; }
 
 /// Nulls if nothing was timed.
-OrderedJson measured_json(double before, double after, bool timed) {
+Json measured_json(double before, double after, bool timed) {
   return timed ? both(before, after) : both(nullptr, nullptr);
 }
 
-OrderedJson layer_json(const PrunedLayer& layer, bool timed) {
+Json layer_json(const PrunedLayer& layer, bool timed) {
   return {{"node", layer.node + 1},
           {"name", layer.name},
           {"operation", layer.operation},
@@ -66,7 +66,7 @@ OrderedJson layer_json(const PrunedLayer& layer, bool timed) {
           {"trials", trials_json(layer.trials)}};
 }
 
-OrderedJson measure_json(const PruneMeasure& measure) {
+Json measure_json(const PruneMeasure& measure) {
   return {{"first", measure.first + 1},
           {"images", measure.images},
           {"accuracy", both(json_or_null(measure.accuracy_before), json_or_null(measure.accuracy_after))},
@@ -117,7 +117,7 @@ std::string to_text(const PruneReport& report) {
 }
 
 std::string to_json(const PruneReport& report) {
-  OrderedJson layers = OrderedJson::array();
+  Json layers = Json::array();
   for (const PrunedLayer& layer : report.layers) layers.push_back(layer_json(layer, report.timed_runs > 0));
   const PrunedLayer sum = total_of(report);
   return json_line(
@@ -133,7 +133,7 @@ std::string to_json(const PruneReport& report) {
        {"predicted_seconds", both(report.seconds_before, report.seconds_after)},
        {"timed_runs", report.timed_runs},
        {"measured_seconds", measured_json(report.measured_before, report.measured_after, report.timed_runs > 0)},
-       {"measured", report.measure ? measure_json(*report.measure) : OrderedJson(nullptr)},
+       {"measured", report.measure ? measure_json(*report.measure) : Json()},
        {"layers", layers},
        {"notes", report.notes}});
 }

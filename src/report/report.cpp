@@ -68,21 +68,21 @@ std::string overflow_text(const Report& r) {
       fmt::join(summary.images, " "));
 }
 
-OrderedJson overflow_json(const std::vector<Overflow>& overflow) {
+Json overflow_json(const std::vector<Overflow>& overflow) {
   if (overflow.empty()) return nullptr;
   const OverflowSummary summary(overflow);
   return {{"images", overflow.size()}, {"layer", summary.layer}, {"first_ids", summary.images}};
 }
 
 /// Images still computed after each layer; null if it was not counted.
-OrderedJson active_json(const std::vector<std::int64_t>& active) {
-  OrderedJson json = OrderedJson::array();
-  for (const std::int64_t images : active) json.push_back(images < 0 ? OrderedJson(nullptr) : OrderedJson(images));
+Json active_json(const std::vector<std::int64_t>& active) {
+  Json json = Json::array();
+  for (const std::int64_t images : active) json.push_back(images < 0 ? Json() : Json(images));
   return json;
 }
 
-OrderedJson verdict_json(const Verdict& verdict) {
-  OrderedJson json = judgement_json(verdict);
+Json verdict_json(const Verdict& verdict) {
+  Json json = judgement_json(verdict);
   json.update({{"checks", verdict.checks},
                {"categories", verdict.categories},
                {"missing", json_or_null(verdict.missing)},
@@ -113,7 +113,7 @@ void add_checkpoints(const Report& r, std::string& text) {
                                             counted(c.lost_parts, "part", "parts"), seconds_text(c.lost_seconds)));
 }
 
-OrderedJson checkpoints_json(const Report& r) {
+Json checkpoints_json(const Report& r) {
   if (!r.checkpoints) return nullptr;
   const CheckpointSummary& c = *r.checkpoints;
   return {{"every", json_or_null(c.every)},        {"written", c.written},       {"bytes", c.bytes},
@@ -174,7 +174,6 @@ std::string to_text(const Report& r) {
 }
 
 std::string to_json(const Report& r) {
-  using Json = OrderedJson;
   const bool square = std::adjacent_find(r.neurons.begin(), r.neurons.end(), std::not_equal_to<>()) == r.neurons.end();
   Json json = {{"schema", "spdnn-run-1"},
                {"problem",

@@ -20,7 +20,7 @@ namespace {
 
 void read_neurons(const JsonFields& line, RunLine& run) {
   constexpr std::size_t kShown = 6;
-  const OrderedJson& neurons = line.at({"problem", "neurons"});
+  const Json& neurons = line.at({"problem", "neurons"});
   if (!neurons.is_array()) {
     run.width = line.count({"problem", "neurons"});
     run.neurons = std::to_string(run.width);
@@ -29,9 +29,9 @@ void read_neurons(const JsonFields& line, RunLine& run) {
   }
   std::vector<std::string> widths;
   widths.reserve(neurons.size());
-  for (const OrderedJson& width : neurons) {
+  for (const Json& width : neurons) {
     if (!width.is_number_unsigned()) line.fail({"problem", "neurons"}, "expected whole numbers");
-    widths.push_back(width.dump());
+    widths.push_back(std::to_string(width.get<std::uint64_t>()));
     run.widths.push_back(width.get<std::uint64_t>());
   }
   if (widths.empty()) line.fail({"problem", "neurons"}, "expected at least one number");
@@ -44,7 +44,7 @@ void read_neurons(const JsonFields& line, RunLine& run) {
 
 /// Reads the phases. A phase of several parts, such as start, has a name for each part.
 void read_phases(const JsonFields& line, RunLine& run) {
-  const OrderedJson& seconds = line.at({"seconds"});
+  const Json& seconds = line.at({"seconds"});
   if (!seconds.is_object()) line.fail({"seconds"}, "expected an object");
   for (const auto& [name, value] : seconds.items()) {
     if (name == "infer" || name == "total") continue;
@@ -53,9 +53,9 @@ void read_phases(const JsonFields& line, RunLine& run) {
       run.phases.emplace_back(phase, line.number({"seconds", name.c_str()}));
       continue;
     }
-    for (const auto& part : value.items())
-      run.phases.emplace_back(phase + " " + JsonFields::printable(part.key()),
-                              line.number({"seconds", name.c_str(), part.key().c_str()}));
+    for (const auto& [part, part_seconds] : value.items())
+      run.phases.emplace_back(phase + " " + JsonFields::printable(part),
+                              line.number({"seconds", name.c_str(), part.c_str()}));
   }
   run.infer = line.spread({"seconds", "infer"});
   if (run.infer.min < 0) line.fail({"seconds", "infer"}, "expected no negative numbers");
@@ -79,24 +79,24 @@ void read_rates(const JsonFields& line, RunLine& run) {
 }
 
 /// Checks a list with one number per layer, possibly only for the first layers.
-void check_length(const JsonFields& line, const char* name, const OrderedJson& list, const RunLine& run) {
+void check_length(const JsonFields& line, const char* name, const Json& list, const RunLine& run) {
   if (list.size() > run.layers)
     line.fail({name}, fmt::format("expected at most {} numbers, one per layer", run.layers));
 }
 
 void read_lists(const JsonFields& line, RunLine& run) {
-  if (const OrderedJson* alive = line.find({"alive"}); alive != nullptr && alive->is_array()) {
+  if (const Json* alive = line.find({"alive"}); alive != nullptr && alive->is_array()) {
     check_length(line, "alive", *alive, run);
     run.alive.reserve(alive->size());
-    for (const OrderedJson& images : *alive) {
+    for (const Json& images : *alive) {
       if (!images.is_number_unsigned()) line.fail({"alive"}, "expected whole numbers");
       run.alive.push_back(images.get<std::uint64_t>());
       if (run.alive.back() > run.images) line.fail({"alive"}, fmt::format("expected at most {} images", run.images));
     }
   }
-  if (const OrderedJson* active = line.find({"active"}); active != nullptr && active->is_array()) {
+  if (const Json* active = line.find({"active"}); active != nullptr && active->is_array()) {
     check_length(line, "active", *active, run);
-    for (const OrderedJson& images : *active) {
+    for (const Json& images : *active) {
       if (!images.is_number_unsigned() && !images.is_null()) line.fail({"active"}, "expected whole numbers or null");
       run.active.push_back(images.is_null() ? std::nullopt : std::optional(images.get<std::uint64_t>()));
     }
@@ -104,7 +104,7 @@ void read_lists(const JsonFields& line, RunLine& run) {
 }
 
 std::optional<LineDeviceState> device_state_of(const JsonFields& line) {
-  const OrderedJson* state = line.find({"device_state"});
+  const Json* state = line.find({"device_state"});
   if (state == nullptr || state->is_null()) return std::nullopt;
   return LineDeviceState{.sm_clock_mhz = line.optional_spread({"device_state", "sm_clock_mhz"}),
                          .memory_clock_mhz = line.optional_spread({"device_state", "memory_clock_mhz"}),
@@ -124,7 +124,7 @@ void read_verdict(const JsonFields& line, RunLine& run) {
     run.status = "FAILED";
   run.categories = line.count({"verdict", "categories"});
   for (const char* const wrong : {"missing", "extra"}) {
-    const OrderedJson* images = line.find({"verdict", wrong});
+    const Json* images = line.find({"verdict", wrong});
     if (images == nullptr || images->is_null()) continue;
     if (line.count({"verdict", wrong}) > 0 && run.status == "PASSED")
       line.fail({"verdict", wrong}, "expected 0 with status PASSED");
@@ -149,7 +149,7 @@ RunLine run_of(const JsonFields& line) {
   run.parts = line.positive_or({"parts"}, 1);
   run.ranks = line.positive_or({"machine", "ranks"}, 1);
   run.batch = line.count({"batch"});
-  const OrderedJson* streamed = line.find({"streamed"});
+  const Json* streamed = line.find({"streamed"});
   run.streamed = streamed != nullptr && !streamed->is_null();
   if (line.find({"suite", "options"}) != nullptr)
     run.official_images = line.truth({"suite", "options", "official_images"});

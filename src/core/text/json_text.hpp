@@ -1,22 +1,12 @@
 #pragma once
 
 #include <cstddef>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 
+#include "core/text/json.hpp"
+
 namespace spdnn {
-
-using OrderedJson = nlohmann::ordered_json;
-
-/// The value; null of an empty optional, text or list.
-template <class Json = OrderedJson, class Value>
-Json json_or_null(const Value& value) {
-  if constexpr (requires { value.has_value(); })
-    return value ? Json(*value) : Json(nullptr);
-  else
-    return value.empty() ? Json(nullptr) : Json(value);
-}
 
 /// A problem in a JSON text, with its position.
 struct JsonProblem {
@@ -24,24 +14,23 @@ struct JsonProblem {
   std::string message;
 };
 
-/// The position of the first bracket beyond 64 levels, or npos. Call it before parsing: JSON is parsed, copied, printed
-/// and freed recursively, so a file of nested brackets could exhaust the stack. Lines of results and checkpoints have
-/// five levels.
-std::size_t too_deep_json(std::string_view text);
+/// Parses a text. For repeated keys the last value counts. JsonProblem if it is not JSON, or nested deeper than 64
+/// levels: values are copied, printed and freed recursively, so a file of nested brackets could exhaust the stack.
+/// Lines of results and checkpoints have five levels.
+Json parse_json(std::string_view text);
+/// The same with sorted members; a repeated key is a problem.
+Json parse_strict_json(std::string_view text);
+/// The same as parse_json(), but null for a problem.
+Json parse_json_or_null(std::string_view text);
 
-/// Parses a text; for repeated keys the last value counts. Throws JsonProblem.
-OrderedJson parse_json(std::string_view text);
-/// The same with sorted keys, for large objects; a repeated key is a problem.
-nlohmann::json parse_strict_json(std::string_view text);
-
+/// The text on one line; or on several, each level indented by so many spaces. UnexpectedJson if a text is not UTF-8.
+std::string json_text(const Json& json, int indent = -1);
+/// The text on one line, newline included. File names may be arbitrary bytes, but JSON is UTF-8: invalid bytes are
+/// replaced by U+FFFD, so that no report is lost because of them.
+std::string json_line(const Json& json);
+/// The same in ASCII, without newline.
+std::string ascii_json(const Json& json);
 /// A value shortened for messages, without whole lists.
-std::string shown(const OrderedJson& value);
-std::string shown(const nlohmann::json& value);
-
-/// Formats `json` on one line, newline included. File names may be arbitrary bytes, but JSON is UTF-8: invalid bytes
-/// are replaced by U+FFFD, so that no report is lost because of them.
-inline std::string json_line(const nlohmann::ordered_json& json) {
-  return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
-}
+std::string shown(const Json& value);
 
 }  // namespace spdnn

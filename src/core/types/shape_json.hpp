@@ -1,16 +1,14 @@
 #pragma once
 
-#include <nlohmann/json.hpp>
-
+#include "core/text/json.hpp"
 #include "spdnn/tensor.hpp"
 
 namespace spdnn {
 
 /// kBatchExtent is written as "N".
-inline nlohmann::ordered_json shape_json(const Shape& shape) {
-  auto json = nlohmann::ordered_json::array();
-  for (const Extent extent : shape)
-    json.push_back(extent == kBatchExtent ? nlohmann::ordered_json("N") : nlohmann::ordered_json(extent));
+inline Json shape_json(const Shape& shape) {
+  Json json = Json::array();
+  for (const Extent extent : shape) json.push_back(extent == kBatchExtent ? Json("N") : Json(extent));
   return json;
 }
 

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
 
@@ -25,7 +24,6 @@ namespace spdnn {
 
 namespace {
 
-using Json = CheckpointParser::Json;
 namespace fs = std::filesystem;
 
 /// Times that a report adds up over the parts of a run.
@@ -44,7 +42,7 @@ Json ranges_json(const std::vector<Index>& ids) {
   for (std::size_t i = 0; i < ids.size();) {
     std::size_t end = i + 1;
     while (end < ids.size() && ids[end] == ids[end - 1] + 1) ++end;
-    ranges.push_back({ids[i], end - i});
+    ranges.push_back(Json::array({ids[i], end - i}));
     i = end;
   }
   return ranges;
@@ -52,7 +50,7 @@ Json ranges_json(const std::vector<Index>& ids) {
 
 Json outcome_json(const Outcome& outcome) {
   Json overflow = Json::array();
-  for (const Overflow& one : outcome.overflow) overflow.push_back({one.image, one.layer});
+  for (const Overflow& one : outcome.overflow) overflow.push_back(Json::array({one.image, one.layer}));
   return {{"categories", outcome.categories},
           {"alive", outcome.alive},
           {"active", outcome.active},
@@ -74,7 +72,7 @@ Checkpoint beginning_again(Checkpoint checkpoint) {
 double now() { return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count(); }
 
 Json costs_json(const CheckpointSummary& costs) {
-  return {{"every", costs.every ? Json(*costs.every) : Json(nullptr)},
+  return {{"every", json_or_null(costs.every)},
           {"written", costs.written},
           {"bytes", costs.bytes},
           {"lost_parts", costs.lost_parts},
@@ -93,12 +91,12 @@ std::uint64_t write_line(const std::string& path, const Checkpoint& checkpoint,
             {"plan", hex(checkpoint.plan_digest)},
             {"image_digest", hex(checkpoint.image_digest)},
             {"passes", to_string(checkpoint.passes)},
-            {"variants", checkpoint.variants},
+            {"variants", std::vector(checkpoint.variants.begin(), checkpoint.variants.end())},
             {"parts", checkpoint.parts},
             {"seconds", seconds},
             {"costs", costs_json(checkpoint.costs)},
             {"time", now()},
-            {"next_within", checkpoint.next_within ? Json(*checkpoint.next_within) : Json(nullptr)},
+            {"next_within", json_or_null(checkpoint.next_within)},
             {"known", outcome_json(checkpoint.known)},
             {"left", left},
             {"activations", digests}};

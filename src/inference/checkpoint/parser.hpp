@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <span>
 #include <string>
 #include <utility>
@@ -20,16 +19,15 @@ inline constexpr const char* kCheckpointSchema = "spdnn-checkpoint-5";
 inline constexpr const char* kAnyCheckpointSchema = "spdnn-checkpoint-";  ///< followed by the number of a version
 
 /// The checksum of a checkpoint's line without its checksum, in hexadecimal.
-inline std::string checkpoint_checksum(nlohmann::ordered_json json) {
+inline std::string checkpoint_checksum(Json json) {
   json.erase("checksum");
-  const std::string text = json.dump();
+  const std::string text = json_text(json);
   return fmt::format("{:016x}", packed::hash_block(std::as_bytes(std::span(text))));
 }
 
 /// Reads the parts of a checkpoint's line of JSON. Refuses malformed parts; all messages contain the name.
 class CheckpointParser {
  public:
-  using Json = nlohmann::ordered_json;
   static constexpr int kMostParts = 1000000;  ///< of a run
 
   CheckpointParser(std::string name, Index depth) : name_(std::move(name)), depth_(depth) {}
@@ -37,9 +35,8 @@ class CheckpointParser {
   [[noreturn]] void fail(const std::string& what) const { throw DataError(name_ + ": " + what); }
 
   Json parse(const std::string& text) const {
-    const bool shallow = too_deep_json(text) == std::string::npos;
-    Json json = shallow ? Json::parse(text, nullptr, false) : Json(Json::value_t::discarded);
-    const Json field = json.is_object() ? json.value("schema", Json()) : Json();
+    const Json json = parse_json_or_null(text);
+    const Json& field = json["schema"];
     const std::string schema = field.is_string() ? field.get<std::string>() : "";
     if (schema != kCheckpointSchema && schema.starts_with(kAnyCheckpointSchema))
       fail(fmt::format("was written by another version of spdnn, as {}; expected {}", schema, kCheckpointSchema));
@@ -50,8 +47,9 @@ class CheckpointParser {
   }
 
   const Json& at(const Json& json, const char* key) const {
-    if (!json.is_object() || !json.contains(key)) fail(fmt::format("has no {}", key));
-    return json.at(key);
+    const Json* const found = json.find(key);
+    if (found == nullptr) fail(fmt::format("has no {}", key));
+    return *found;
   }
   /// A whole number of at most `most`.
   std::uint64_t number(const Json& json, const char* what, std::uint64_t most) const {

@@ -7,12 +7,13 @@
 #include <fstream>
 #include <functional>
 #include <iterator>
-#include <nlohmann/json.hpp>
 
 #include "cli/commands.hpp"
+#include "core/text/json_text.hpp"
 #include "data/generate.hpp"
 #include "data/official/problems.hpp"
 #include "inference/run/load.hpp"
+#include "io/files/input_file.hpp"
 #include "io/packed/digests.hpp"
 #include "io/packed/read_write.hpp"
 #include "io/packed/stored_plan.hpp"
@@ -20,6 +21,7 @@
 #include "plan/planner.hpp"
 #include "spdnn/error.hpp"
 #include "support/networks.hpp"
+#include "support/printed_json.hpp"
 #include "support/shared_data.hpp"
 #include "temporary_directory.hpp"
 
@@ -97,7 +99,7 @@ TEST_F(StoredPlan, IsWhatVerifyAndCompareLookAt) {
       compared.says("FAILED: 1 category, missing 1, extra 1 (against --reduce dead by cpu_openmp); first wrong "
                     "images 1 2"))
       << compared.text;
-  const nlohmann::json verdict = nlohmann::json::parse(std::ifstream(json))["verdict"];
+  const Json verdict = parse_json(text_of_file(json))["verdict"];
   EXPECT_EQ(verdict["status"], "FAILED");
   EXPECT_EQ(verdict["against"], "--reduce dead by cpu_openmp");
   EXPECT_EQ(verdict["first_ids"], (std::vector<int>{1, 2}));

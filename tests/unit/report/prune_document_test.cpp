@@ -4,9 +4,9 @@
 
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "core/text/json_text.hpp"
 #include "report/render/text_forms.hpp"
 #include "support/documents.hpp"
 #include "support/whole.hpp"
@@ -116,7 +116,7 @@ TEST(PruneDocument, WithoutImagesRunsAndTrialsSaysNothingOfThem) {
   EXPECT_EQ(page.summary.find("measured"), std::string::npos);
   const std::string text = to_text(report);
   EXPECT_EQ(text.find("\ntimed"), std::string::npos) << text;
-  const nlohmann::json line = nlohmann::json::parse(to_json(report));
+  const Json line = parse_json(to_json(report));
   EXPECT_TRUE(line["measured_seconds"]["after"].is_null());
   EXPECT_TRUE(line["layers"][1]["measured_seconds"]["before"].is_null());
 }
@@ -132,7 +132,7 @@ TEST(PruneReportText, TotalsHaveThePredictedAndTheMeasuredTime) {
 }
 
 TEST(PruneReportText, LinesNumberNodesFromOneAndHaveBothAccuracies) {
-  const nlohmann::json line = nlohmann::json::parse(to_json(small_report()));
+  const Json line = parse_json(to_json(small_report()));
   EXPECT_EQ(line["layers"][0]["node"], 1);
   EXPECT_EQ(line["layers"][1]["node"], 5);
   EXPECT_PRED_FORMAT2(::testing::IsSubstring, "\naccuracy   0.8000 -> 0.6000\n", to_text(small_report()));

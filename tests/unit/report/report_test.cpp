@@ -4,11 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "core/text/json_text.hpp"
 #include "report/run_line.hpp"
 #include "spdnn/model_report.hpp"
+#include "support/printed_json.hpp"
 
 namespace spdnn {
 namespace {
@@ -46,7 +47,7 @@ TEST(Report, PhasesAndTheRestMakeTheTotal) {
   const Report report = timed_report();
   EXPECT_EQ(report.seconds.infer.sum, 96);
   EXPECT_EQ(report.seconds.other(), 320 - 0.5 - 1 - 2 - 4 - 8 - 0.25 - 96 - 64 - 128);
-  const auto seconds = nlohmann::json::parse(to_json(report))["seconds"];
+  const auto seconds = parse_json(to_json(report))["seconds"];
   EXPECT_EQ(seconds["start"]["took"], 8);
   EXPECT_EQ(seconds["start"]["waited"], 4);
   EXPECT_EQ(seconds["infer"]["sum"], 96);
@@ -70,12 +71,12 @@ TEST(Report, CountsAndNotesAreShownUnderTheirNames) {
             std::string::npos)
       << text;
   for (const std::string& note : report.notes) EXPECT_NE(text.find(note + '\n'), std::string::npos) << text;
-  const auto json = nlohmann::json::parse(to_json(report));
+  const auto json = parse_json(to_json(report));
   EXPECT_FALSE(json.contains("saturated") || json.contains("identical")) << "they differ from run to run";
-  EXPECT_EQ(json["overflow"], (nlohmann::json{{"images", 2}, {"layer", 4}, {"first_ids", {3, 7}}}));
+  EXPECT_EQ(json["overflow"], (Json{{"images", 2}, {"layer", 4}, {"first_ids", Json::array({3, 7})}}));
   EXPECT_EQ(json["borderline"], 3);
   EXPECT_EQ(json["alive"], (std::vector<int>{9, 8}));
-  EXPECT_EQ(json["active"], (nlohmann::json{7, nullptr}));
+  EXPECT_EQ(json["active"], Json::array({7, nullptr}));
   EXPECT_EQ(json["notes"], report.notes);
 }
 
@@ -98,15 +99,15 @@ TEST(Report, RemarksOnTrialsThatLieFarApart) {
 
 TEST(Report, TellsWhatIsKnownOfTheDevice) {
   Report report = timed_report();
-  EXPECT_EQ(nlohmann::json::parse(to_json(report))["device_state"], nullptr);
+  EXPECT_EQ(parse_json(to_json(report))["device_state"], nullptr);
   EXPECT_EQ(row(to_text(report), "device state"), "");
   report.device_state = DeviceState{spread({1980, 1755, 1965}), {}, spread({41}), spread({310.5, 420}), 12.5};
   EXPECT_EQ(row(to_text(report), "device state"),
             "device state     SM clock 1965 MHz (1755 to 1980), memory clock not available, temperature 41 C (41 to "
             "41), power "
             "365 W (310 to 420), 12.5 J per trial");
-  const auto json = nlohmann::json::parse(to_json(report))["device_state"];
-  EXPECT_EQ(json["sm_clock_mhz"], (nlohmann::json{{"min", 1755.0}, {"median", 1965.0}, {"max", 1980.0}}));
+  const auto json = parse_json(to_json(report))["device_state"];
+  EXPECT_EQ(json["sm_clock_mhz"], (Json{{"min", 1755.0}, {"median", 1965.0}, {"max", 1980.0}}));
   EXPECT_EQ(json["memory_clock_mhz"], nullptr);
   EXPECT_EQ(json["power_w"]["median"], 365.25);
   EXPECT_EQ(json["joules_per_trial"], 12.5);
@@ -120,7 +121,7 @@ TEST(Report, SaysWhetherTheComparedRunGaveTheSame) {
     EXPECT_NE(row(text, "compared with").find("2.00 times as long"), std::string::npos) << text;
     EXPECT_EQ(text.find("categories equal") != std::string::npos, same) << text;
     EXPECT_EQ(text.find("categories DIFFERENT") != std::string::npos, !same) << text;
-    const auto compared = nlohmann::json::parse(to_json(report))["compared"];
+    const auto compared = parse_json(to_json(report))["compared"];
     EXPECT_EQ(compared["same_categories"], same);
     EXPECT_EQ(compared["passes"], "dead");
     EXPECT_EQ(compared["rate"], 10.0 * 16 / 64);
@@ -136,12 +137,12 @@ TEST(Report, RatesAreOfTheEdgesAndTheSecondsThatTheyName) {
   EXPECT_EQ(report.rate_computed(), 64.0 / 32);
   EXPECT_EQ(report.rate_with_setup(), 8.0 * 16 / (2 + 8 + 32));
   EXPECT_EQ(report.rate_end_to_end(), 8.0 * 16 / (320 - 0.25));
-  const auto json = nlohmann::json::parse(to_json(report));
+  const auto json = parse_json(to_json(report));
   EXPECT_EQ(json["rate_computed"], 2.0);
   EXPECT_EQ(json["rate_with_setup"], report.rate_with_setup());
   EXPECT_EQ(json["computed_edges"], 64.0);
   report.computed_edges.reset();
-  EXPECT_EQ(nlohmann::json::parse(to_json(report))["rate_computed"], nullptr);
+  EXPECT_EQ(parse_json(to_json(report))["rate_computed"], nullptr);
   EXPECT_NE(row(to_text(report), "rate_computed").find("not counted"), std::string::npos);
 }
 
@@ -152,10 +153,10 @@ TEST(Report, RanksOfAResumedRunAreThoseOfItsLastPart) {
   EXPECT_EQ(row(to_text(report), "ranks").find("ranks            2 on 1 host;"), 0U) << row(to_text(report), "ranks");
   EXPECT_NE(row(to_text(report), "ranks").find("; the slowest, rank 0, 1.00 times the median"), std::string::npos);
   EXPECT_NE(row(to_text(report), "ranks").find("; 5 to 5 images each; "), std::string::npos);
-  EXPECT_EQ(nlohmann::json::parse(to_json(report))["ranks"]["deal"], "fixed");
+  EXPECT_EQ(parse_json(to_json(report))["ranks"]["deal"], "fixed");
   report.ranks->taken = spread({3, 6});
   EXPECT_NE(row(to_text(report), "ranks").find("; 5 to 5 images each, taken in 3 to 6 batches; "), std::string::npos);
-  const auto json = nlohmann::json::parse(to_json(report))["ranks"];
+  const auto json = parse_json(to_json(report))["ranks"];
   EXPECT_EQ(json["deal"], "counter");
   EXPECT_EQ(json["taken"]["max"], 6.0);
   report.parts = 3;

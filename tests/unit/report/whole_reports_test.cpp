@@ -197,9 +197,9 @@ PruneReport prune_report() {
 template <class One>
 std::string whole(const One& report) {
   std::string all = to_text(report);
-  const OrderedJson line = OrderedJson::parse(to_json(report));
+  const Json line = parse_json(to_json(report));
   for (const auto& [name, value] : line.items())
-    if (name != "build") all += fmt::format("{}: {}\n", name, value.dump());
+    if (name != "build") all += fmt::format("{}: {}", name, json_line(value));
   return all + "\n";
 }
 

@@ -11,8 +11,6 @@
 
 namespace spdnn {
 
-using Json = nlohmann::json;
-
 ArchitectureNode::ArchitectureNode(const std::string& place, std::size_t number, const Json& json)
     : place_(fmt::format("{}: node {}", place, number)), json_(json) {
   if (!json.is_object()) fail(fmt::format("{}, expected an object", shown(json)));
@@ -100,10 +98,9 @@ void ArchitectureNode::fail(const std::string& problem) const { throw DataError(
 
 const Json* ArchitectureNode::find(const char* field, bool required) {
   asked_.insert(field);
-  const auto found = json_.find(field);
-  if (found != json_.end()) return &*found;
-  if (required) fail(fmt::format("has no field '{}'", field));
-  return nullptr;
+  const Json* const found = json_.find(field);
+  if (found == nullptr && required) fail(fmt::format("has no field '{}'", field));
+  return found;
 }
 
 std::string ArchitectureNode::text(const char* field) {

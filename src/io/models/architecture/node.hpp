@@ -1,7 +1,6 @@
 #pragma once
 
 #include <array>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 #include <span>
@@ -9,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/text/json.hpp"
 #include "spdnn/model.hpp"
 
 namespace spdnn {
@@ -18,7 +18,7 @@ namespace spdnn {
 class ArchitectureNode {
  public:
   /// `place` is the file; `number` counts from 1. DataError if the node is not an object with a name and an op.
-  ArchitectureNode(const std::string& place, std::size_t number, const nlohmann::json& json);
+  ArchitectureNode(const std::string& place, std::size_t number, const Json& json);
 
   /// The beginning of messages: the file and the node.
   const std::string& place() const { return place_; }
@@ -52,13 +52,13 @@ class ArchitectureNode {
   [[noreturn]] void fail(const std::string& problem) const;
 
  private:
-  const nlohmann::json* find(const char* field, bool required);
+  const Json* find(const char* field, bool required);
   std::string text(const char* field);
-  float checked_number(const char* field, const nlohmann::json& value) const;
-  Index checked(const char* field, const nlohmann::json& value, Index least) const;
+  float checked_number(const char* field, const Json& value) const;
+  Index checked(const char* field, const Json& value, Index least) const;
 
   std::string place_;
-  const nlohmann::json& json_;
+  const Json& json_;
   std::set<std::string> asked_;
   std::string name_;
   std::string op_;

@@ -24,8 +24,6 @@ namespace spdnn {
 
 namespace {
 
-using Json = nlohmann::json;
-
 constexpr std::array<std::string_view, 11> kFields{"output_names", "name",    "input",      "input_shape",
                                                    "output",       "outputs", "classes",    "bn_epsilon",
                                                    "nodes",        "note",    kWeightsField};

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <utility>
 
+#include "core/text/json_text.hpp"
 #include "core/types/shape_json.hpp"
 #include "io/models/architecture/names.hpp"
 #include "io/models/unique_names.hpp"
@@ -20,11 +21,11 @@ constexpr const char* kInput = "input";
 /// Sets the fields of one node and collects its tensors.
 class NodeWriter {
  public:
-  NodeWriter(const Model& model, const Node& node, OrderedJson& json, std::vector<StoredTensor>& tensors)
+  NodeWriter(const Model& model, const Node& node, Json& json, std::vector<StoredTensor>& tensors)
       : input_(model.values[node.inputs[0]].shape),
         output_(model.values[node.output].shape),
         json_(json),
-        name_(json["name"]),
+        name_(json["name"].get<std::string>()),
         tensors_(tensors) {}
 
   void operator()(const Convolution& convolution) {
@@ -122,9 +123,7 @@ class NodeWriter {
 
  private:
   Index dims() const { return input_.size() == 3 ? 1 : 2; }
-  OrderedJson pair(const std::array<Index, 2>& both) const {
-    return dims() == 1 ? OrderedJson(both[1]) : OrderedJson(both);
-  }
+  Json pair(const std::array<Index, 2>& both) const { return dims() == 1 ? Json(both[1]) : Json(both); }
 
   void set_window(const Window& window) {
     json_["dims"] = dims();
@@ -145,7 +144,7 @@ class NodeWriter {
 
   const Shape& input_;
   const Shape& output_;
-  OrderedJson& json_;
+  Json& json_;
   std::string name_;
   std::vector<StoredTensor>& tensors_;
 };
@@ -160,7 +159,7 @@ class ArchitectureWriter {
     json_["name"] = model_.name;
     json_["input_shape"] = shape_json(model_.values[model_.inputs[0]].shape);
     names_[model_.inputs[0]] = taken_.take(kInput);
-    nodes_ = OrderedJson::array();
+    nodes_ = Json::array();
     for (const Node& node : model_.nodes) {
       add_constants(node.output);
       for (const ValueId input : node.inputs) add_if_constant(input);
@@ -171,7 +170,7 @@ class ArchitectureWriter {
     json_["nodes"] = std::move(nodes_);
     try {
       text_of(json_);
-    } catch (const OrderedJson::exception&) {
+    } catch (const UnexpectedJson&) {
       fail("a name in it is not UTF-8");
     }
     made_.json = std::move(json_);
@@ -221,13 +220,13 @@ class ArchitectureWriter {
     if (!value.constant || !names_[id].empty()) return;
     names_[id] = taken_.take(value.name);
     const Shape& shape = value.constant->shape;
-    nodes_.push_back({{"op", "constant"}, {"name", names_[id]}, {"inputs", OrderedJson::array()}, {"shape", shape}});
+    nodes_.push_back({{"op", "constant"}, {"name", names_[id]}, {"inputs", Json::array()}, {"shape", shape}});
     made_.tensors.push_back({names_[id] + ".value", shape, nullptr, value.constant->values.span()});
   }
 
   void add_node(const Node& node) {
     names_[node.output] = taken_.take(node.name.empty() ? model_.values[node.output].name : node.name);
-    OrderedJson json{{"op", ""}, {"name", names_[node.output]}, {"inputs", OrderedJson::array()}};
+    Json json{{"op", ""}, {"name", names_[node.output]}, {"inputs", Json::array()}};
     for (const ValueId input : node.inputs) json["inputs"].push_back(names_[input]);
     std::visit(NodeWriter(model_, node, json, made_.tensors), node.operation);
     nodes_.push_back(std::move(json));
@@ -238,14 +237,14 @@ class ArchitectureWriter {
   std::vector<std::string> names_;  ///< of values
   ValueId next_ = 0;                ///< constants with smaller ids have been written
   UniqueNames taken_;
-  OrderedJson json_;
-  OrderedJson nodes_;
+  Json json_;
+  Json nodes_;
   Architecture made_;
 };
 
 }  // namespace
 
-std::string text_of(const OrderedJson& architecture) { return architecture.dump(1) + "\n"; }
+std::string text_of(const Json& architecture) { return json_text(architecture, 1) + "\n"; }
 
 Architecture architecture_of(const Model& model, const std::string& place) {
   return ArchitectureWriter(model, place).write();

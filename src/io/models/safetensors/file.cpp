@@ -17,8 +17,6 @@ namespace spdnn {
 
 namespace {
 
-using Json = nlohmann::json;
-
 constexpr std::size_t kLengthBytes = 8;
 constexpr std::uint64_t kLongestHeader = 100'000'000;  ///< the limit of the format's reference implementation
 constexpr const char* kMetadata = "__metadata__";
@@ -89,9 +87,8 @@ class Entry {
 
  private:
   NumberType type_of(const Json& json) const {
-    const auto* found = std::find_if(kTypes.begin(), kTypes.end(), [&](const auto& type) {
-      return json.is_string() && json.get_ref<const std::string&>() == type.first;
-    });
+    const auto* found =
+        std::find_if(kTypes.begin(), kTypes.end(), [&](const auto& type) { return json == type.first; });
     if (found == kTypes.end())
       fail(fmt::format("dtype {}, expected F16, BF16, F32, F64, I8 to I64, U8 to U64 or BOOL", shown(json)));
     return found->second;
@@ -149,8 +146,8 @@ SafetensorsFile::SafetensorsFile(const InputFile& file) : file_(file) {
   std::vector<Entry> entries;
   for (const auto& [name, json] : header.items()) {
     if (name == kMetadata) {
-      if (!json.is_object() ||
-          !std::all_of(json.begin(), json.end(), [](const Json& value) { return value.is_string(); }))
+      const auto is_text = [](const Json::Member& one) { return one.value.is_string(); };
+      if (!json.is_object() || !std::all_of(json.items().begin(), json.items().end(), is_text))
         throw DataError(
             fmt::format("{}: {} is {}, expected an object of strings", file.name(), kMetadata, shown(json)));
       continue;

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <span>
 #include <vector>
 
@@ -51,15 +50,15 @@ class WeightsFile {
   FileDigest digest_;
 };
 
-/// The header is written as text, because nlohmann's ordered object searches all of its keys for each new one.
+/// The header is written as text, because an object searches all of its members for each new one.
 void write_header(WeightsFile& file, const std::vector<StoredTensor>& tensors) {
   std::string text = "{";
   std::size_t end = 0;
   for (const StoredTensor& tensor : tensors) {
     const std::size_t begin = end;
     end += count_of(tensor) * sizeof(float);
-    const OrderedJson entry{{"dtype", "F32"}, {"shape", tensor.shape}, {"data_offsets", {begin, end}}};
-    text += fmt::format("{}{}:{}", text.size() > 1 ? "," : "", OrderedJson(tensor.name).dump(), entry.dump());
+    const Json entry{{"dtype", "F32"}, {"shape", tensor.shape}, {"data_offsets", Json::array({begin, end})}};
+    text += fmt::format("{}{}:{}", text.size() > 1 ? "," : "", json_text(tensor.name), json_text(entry));
   }
   text += '}';
   text.append((kAlignment - text.size() % kAlignment) % kAlignment, ' ');
@@ -100,7 +99,7 @@ class GraphThere {
       return;
     }
     if (!json_.is_object() || !json_.contains(kWeightsField)) return;
-    const OrderedJson weights = json_[kWeightsField];
+    const Json weights = json_[kWeightsField];
     const auto text = [&](const char* field) {
       return weights.is_object() && weights.contains(field) && weights[field].is_string()
                  ? weights[field].get<std::string>()
@@ -123,7 +122,7 @@ class GraphThere {
 
  private:
   bool is_there_;
-  OrderedJson json_;  ///< without the field about its weights
+  Json json_;  ///< without the field about its weights
   std::string file_;
   std::string digest_;
 };
@@ -154,7 +153,7 @@ void write_safetensors(const std::filesystem::path& path, const Model& model) {
   write_header(weights, architecture.tensors);
   write_numbers(weights, architecture.tensors);
   const std::string digest = weights.digest();
-  OrderedJson json = architecture.json;
+  Json json = architecture.json;
   json[kWeightsField] = {{kFileField, stated_name(path)}, {kDigestField, digest}};
   graph.write(text_of(json));
   weights.file().sync();

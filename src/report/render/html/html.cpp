@@ -5,18 +5,16 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <string_view>
 
 #include "core/system/build_info.hpp"
+#include "core/text/json_text.hpp"
 #include "report/render/html/assets.hpp"
 #include "report/significant.hpp"
 
 namespace spdnn {
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 /// Escapes text, also for attribute values in double quotes. Bytes below 32 are not characters of HTML.
 std::string html_text(std::string_view text) {
@@ -208,7 +206,7 @@ std::string to_html(const Chart& chart) {
 }
 
 Json chart_json(const Axis& axis) {
-  return {{"title", axis.title}, {"logarithmic", axis.logarithmic}, {"end", axis.end ? Json(*axis.end) : Json()}};
+  return {{"title", axis.title}, {"logarithmic", axis.logarithmic}, {"end", json_or_null(axis.end)}};
 }
 
 Json chart_json(const Chart& chart) {
@@ -220,7 +218,7 @@ Json chart_json(const Chart& chart) {
                {"series", Json::array()}};
   for (const Series& series : chart.series) {
     Json points = Json::array();
-    for (const Point& point : series.points) points.push_back({point.x, point.y, point.label});
+    for (const Point& point : series.points) points.push_back(Json::array({point.x, point.y, point.label}));
     json["series"].push_back(
         {{"name", series.name}, {"line", series.line}, {"marks", series.marks}, {"points", std::move(points)}});
   }
@@ -247,7 +245,7 @@ std::string chart_data(const Document& document) {
   for (const Section& section : document.sections)
     for (const auto& block : section.blocks)
       if (const auto* chart = std::get_if<Chart>(&block)) charts[chart->id] = chart_json(*chart);
-  const std::string text = charts.dump(-1, ' ', true, Json::error_handler_t::replace);
+  const std::string text = ascii_json(charts);
   std::string safe;
   for (const char c : text) safe += c == '<' ? std::string("\\u003c") : std::string(1, c);
   return safe;

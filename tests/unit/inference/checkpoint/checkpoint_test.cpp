@@ -7,27 +7,27 @@
 #include <array>
 #include <chrono>
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <thread>
 
+#include "core/text/json_text.hpp"
+#include "io/files/input_file.hpp"
 #include "io/packed/format.hpp"
 #include "spdnn/error.hpp"
 #include "spdnn/files.hpp"
 #include "spdnn/inference.hpp"
 #include "support/networks.hpp"
+#include "support/printed_json.hpp"
 #include "support/reports.hpp"
 #include "temporary_directory.hpp"
 
 namespace spdnn {
 namespace {
 
-using nlohmann::ordered_json;
-
 /// The checksum as a checkpoint's file has it.
-std::string checksum_of(ordered_json json) {
+std::string checksum_of(Json json) {
   json.erase("checksum");
-  const std::string text = json.dump();
+  const std::string text = json_text(json);
   return fmt::format("{:016x}", packed::hash_block(std::as_bytes(std::span(text))));
 }
 
@@ -69,7 +69,7 @@ class CheckpointTest : public ::testing::Test {
   }
 
   std::string path() const { return (directory_ / "run").string(); }
-  ordered_json file() const { return ordered_json::parse(std::ifstream(path())); }
+  Json file() const { return parse_json(text_of_file(path())); }
   void write(const std::string& text) const { std::ofstream(path()) << text; }
 
   TemporaryDirectory directory_;
@@ -111,11 +111,11 @@ TEST_F(CheckpointTest, ARunThatWasKilledLosesNoTimeByAClockThatWasSetBack) {
   stopped.checkpoint = path();
   stopped.stop = [asked = 0]() mutable { return ++asked > 3; };
   EXPECT_THROW(run(stopped), Stopped);
-  ordered_json json = file();
+  Json json = file();
   json["next_within"] = 5;
   json["time"] = json["time"].get<double>() + 3600;
   json["checksum"] = checksum_of(json);
-  write(json.dump());
+  write(json_text(json));
   stopped.stop = {};
   const Report report = run(stopped);
   EXPECT_EQ(report.checkpoints->lost_parts, 1);
@@ -145,12 +145,12 @@ TEST_F(CheckpointTest, RefusesWhatIsMalformed) {
   stopped.stop = [asked = 0]() mutable { return ++asked > 3; };
   EXPECT_THROW(run(stopped), Stopped);
   stopped.stop = {};
-  const ordered_json good = file();
+  const Json good = file();
   ASSERT_EQ(good["left"].size(), 1U);
-  const auto refused = [&](ordered_json json) {
+  const auto refused = [&](Json json) {
     json["checksum"] = checksum_of(json);
-    write(json.dump());
-    EXPECT_THROW(run(stopped), DataError) << json.dump();
+    write(json_text(json));
+    EXPECT_THROW(run(stopped), DataError) << json_text(json);
   };
   const std::string deep = "{\"schema\": " + std::string(1000000, '[') + std::string(1000000, ']') + "}";
   for (const std::string& text : {std::string(), std::string("{"), std::string("[]"), std::string("null"),
@@ -160,39 +160,49 @@ TEST_F(CheckpointTest, RefusesWhatIsMalformed) {
   }
   for (const auto& [key, value] : good.items()) {
     if (key == "checksum") continue;
-    ordered_json without = good;
+    Json without = good;
     without.erase(key);
     refused(without);
-    ordered_json other = good;
+    Json other = good;
     other[key] = "x";
     refused(other);
   }
-  const auto with = [&](const char* pointer, const ordered_json& value) {
-    ordered_json json = good;
-    json[ordered_json::json_pointer(pointer)] = value;
+  const auto with = [&](const char* part, const char* key, const char* value) {
+    Json json = good;
+    json[part][key] = parse_json(value);
     return json;
   };
-  refused(with("/left/0/layer", kLayers));
-  refused(with("/left/0/layer", -1));
-  refused(with("/left/0/images", {{0, 12}}));
-  refused(with("/left/0/images", {{0, 6}, {5, 6}}));
-  refused(with("/left/0/images", {{4000000000U, 1}}));
-  ordered_json twice = with("/activations", ordered_json::array());
-  twice["left"] = {{{"layer", 0}, {"images", {{0, 4}}}}, {{"layer", 0}, {"images", {{3, 4}}}}};
+  const auto with_left = [&](const char* key, const char* value) {
+    Json json = good;
+    json["left"][0][key] = parse_json(value);
+    return json;
+  };
+  const auto with_activations = [&](const Json& digests) {
+    Json json = good;
+    json["activations"] = digests;
+    return json;
+  };
+  refused(with_left("layer", std::to_string(kLayers).c_str()));
+  refused(with_left("layer", "-1"));
+  refused(with_left("images", "[[0, 12]]"));
+  refused(with_left("images", "[[0, 6], [5, 6]]"));
+  refused(with_left("images", "[[4000000000, 1]]"));
+  Json twice = with_activations(Json::array());
+  twice["left"] = parse_json(R"([{"layer": 0, "images": [[0, 4]]}, {"layer": 0, "images": [[3, 4]]}])");
   refused(twice);
-  refused(with("/left/0/images", {0, 11}));
-  refused(with("/known/categories", {3, 3}));
-  refused(with("/known/categories", {11}));
-  refused(with("/known/alive", {1, 2}));
-  refused(with("/known/overflow", {{11, 0}}));
-  refused(with("/seconds/infer", -1));
-  refused(with("/activations", "0123456789abcdef"));
-  refused(with("/activations", {"../../etc/passwd"}));
-  refused(with("/activations", ordered_json::array()));
-  refused(with("/activations", {good["activations"].at(0), good["activations"].at(0)}));
-  write(with("/left/0/layer", 0).dump());  // of which the checksum knows
+  refused(with_left("images", "[0, 11]"));
+  refused(with("known", "categories", "[3, 3]"));
+  refused(with("known", "categories", "[11]"));
+  refused(with("known", "alive", "[1, 2]"));
+  refused(with("known", "overflow", "[[11, 0]]"));
+  refused(with("seconds", "infer", "-1"));
+  refused(with_activations("0123456789abcdef"));
+  refused(with_activations(Json::array({"../../etc/passwd"})));
+  refused(with_activations(Json::array()));
+  refused(with_activations(Json::array({good["activations"][0], good["activations"][0]})));
+  write(json_text(with_left("layer", "0")));  // of which the checksum knows
   EXPECT_THROW(run(stopped), DataError);
-  write(good.dump());
+  write(json_text(good));
   EXPECT_NO_THROW(run(stopped));
 }
 
@@ -203,7 +213,7 @@ TEST_F(CheckpointTest, ActivationsOfAnotherCheckpointAreRefused) {
     stopped.stop = [asked = 0, question]() mutable { return ++asked >= question; };
     EXPECT_THROW(run(stopped), Stopped);
     stopped.stop = {};
-    return path() + "." + file()["activations"].at(0).get<std::string>() + ".spdnn";
+    return path() + "." + file()["activations"][0].get<std::string>() + ".spdnn";
   };
   const std::string activations = stop_at(4);
   const ImageSet right = read_images(activations, std::nullopt, std::nullopt);
@@ -234,7 +244,7 @@ TEST_F(CheckpointTest, ActivationsOfEarlierPartsDoNotStay) {
       files.push_back(entry.path().filename());
     std::sort(files.begin(), files.end());
     EXPECT_EQ(files,
-              (std::vector<std::string>{"run", "run." + file()["activations"].at(0).get<std::string>() + ".spdnn"}));
+              (std::vector<std::string>{"run", "run." + file()["activations"][0].get<std::string>() + ".spdnn"}));
   }
 }
 
@@ -378,7 +388,7 @@ class FullDiskTest : public CheckpointTest {
     }
     return "a checkpoint was written, or the run came to its end";
   }
-  std::string activations() const { return path() + "." + file()["activations"].at(0).get<std::string>() + ".spdnn"; }
+  std::string activations() const { return path() + "." + file()["activations"][0].get<std::string>() + ".spdnn"; }
   /// The activations' file of a run that stops there; no such file is left.
   std::string activations_at(int question) const {
     EXPECT_THROW(stop_at(question), Stopped);
@@ -395,8 +405,8 @@ TEST_F(FullDiskTest, ImagesThatAreDoneAreKeptAndTheOthersBegunAgain) {
   block(first);
   EXPECT_THROW(stop_at(12), Stopped);
   EXPECT_FALSE(std::filesystem::exists(path() + ".next.spdnn"));
-  EXPECT_EQ(file()["activations"], ordered_json::array());
-  EXPECT_EQ(file()["left"], ordered_json::parse(R"([{"layer": 0, "images": [[4, 7]]}])"));
+  EXPECT_EQ(file()["activations"], Json::array());
+  EXPECT_EQ(file()["left"], parse_json(R"([{"layer": 0, "images": [[4, 7]]}])"));
   std::filesystem::remove_all(first);
   EXPECT_EQ(run(rest()).outcome.categories, expected);
 }
@@ -412,7 +422,7 @@ TEST_F(FullDiskTest, ACheckpointWithAsManyImagesDoneStays) {
   EXPECT_THROW(stop_at(3), Stopped);
   const std::string second = activations_at(3);
   EXPECT_THROW(stop_at(3), Stopped);
-  const ordered_json one = file();
+  const Json one = file();
   block(second);
   EXPECT_TRUE(why_not(3).ends_with("; the previous checkpoint is kept")) << why_not(3);
   EXPECT_EQ(file(), one);

@@ -174,22 +174,22 @@ TEST_F(WrittenSafetensors, WhatAnArchitectureSaysOfItsWeightsIsChecked) {
   const auto path = directory_ / "m.safetensors";
   const auto beside = directory_ / "architecture.json";
   write_safetensors(path, model);
-  OrderedJson json = parse_json(text_of_file(beside));
-  const auto read_with = [&](const OrderedJson& weights) {
+  Json json = parse_json(text_of_file(beside));
+  const auto read_with = [&](const Json& weights) {
     json["weights"] = weights;
-    written(beside, json.dump());
+    written(beside, json_text(json));
     read_safetensors(path);
   };
-  const OrderedJson sound = json["weights"];
+  const Json sound = json["weights"];
   EXPECT_NO_THROW(read_with(sound));
-  const OrderedJson renamed{{"file", "before.safetensors"}, {"xxh3", sound["xxh3"]}};
+  const Json renamed{{"file", "before.safetensors"}, {"xxh3", sound["xxh3"]}};
   EXPECT_NO_THROW(read_with(renamed));
-  for (const OrderedJson& odd : {OrderedJson(), OrderedJson("m"), OrderedJson{{"file", "m.safetensors"}},
-                                 OrderedJson{{"file", 1}, {"xxh3", sound["xxh3"]}}})
+  for (const Json& odd :
+       {Json(), Json("m"), Json{{"file", "m.safetensors"}}, Json{{"file", 1}, {"xxh3", sound["xxh3"]}}})
     expect_refused(beside, "expected an object of file and xxh3", [&] { read_with(odd); });
   expect_refused(beside, "weights other than", [&] { read_with({{"file", "m.safetensors"}, {"xxh3", "0"}}); });
   json.erase("weights");
-  written(beside, json.dump());
+  written(beside, json_text(json));
   EXPECT_NO_THROW(read_safetensors(path));
 }
 
