@@ -209,8 +209,15 @@ TEST(Quantise, AModelWithRoundedValuesIsRefused) {
             "point");
 }
 
+TEST(Quantise, WeightsOfZeroChangeByNothing) {
+  testing::ModelBuilder builder;
+  const ValueId x = builder.input({testing::kN, 2});
+  Model model = builder.finish({builder.add(Linear{testing::make_matrix(2, {{}, {}}), {}}, {x})});
+  EXPECT_EQ(quantise(model, parse_quantisation("int8")).change, 0);
+}
+
 TEST(Quantise, ReadsNames) {
-  EXPECT_EQ(parse_quantisation("codebook5").bits, 5);
+  for (int bits = 4; bits <= 8; ++bits) EXPECT_EQ(parse_quantisation(fmt::format("codebook{}", bits)).bits, bits);
   for (const char* const text : {"codebook3", "codebook9", "codebook", "int4", "fp8", ""})
     EXPECT_NE(testing::message_of<UsageError>([&] { parse_quantisation(text); }), "no error") << text;
 }

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "spdnn/error.hpp"
+#include "support/message_of.hpp"
 #include "support/onnx_file.hpp"
 #include "temporary_directory.hpp"
 
@@ -198,6 +199,47 @@ TEST(OnnxHostile, GraphsThatAreNoneAreRefused) {
             "net.onnx: input 'x' has an empty or repeated name");
   EXPECT_EQ(of([](File& file) { file.node("Relu", {}, "y"); }), "net.onnx: node 'y' (Relu): 0 inputs, expected 1..1");
   EXPECT_EQ(of([](File& file) { file.node("Relu", {""}, "y"); }), "net.onnx: node 'y' (Relu): input 1 is missing");
+}
+
+/// x (2 x 3) -> Relu -> y.
+File relu() {
+  File file;
+  file.input("x", {2, 3}).output("y");
+  file.node("Relu", {"x"}, "y");
+  return file;
+}
+
+TEST(OnnxHostile, WhatAFileHasBesideItsGraphIsRefused) {
+  File file = relu();
+  file.proto.add_functions()->set_name("f");
+  expect_part(refusal(file), "functions defined in the file are not supported");
+  file = relu();
+  onnx::OperatorSetIdProto& again = *file.proto.add_opset_import();
+  again.set_domain("ai.onnx");
+  again.set_version(17);
+  expect_part(refusal(file), "it names two versions of ONNX's operator set");
+  file = relu();
+  file.floats("w", {3}, {1, 2, 3}).node("Add", {"x", "w"}, "z");
+  file.output("z").graph().mutable_initializer(0)->mutable_segment()->set_begin(0);
+  expect_part(refusal(file), "initializer 'w': tensors in segments are not supported");
+}
+
+TEST(OnnxHostile, AGivenShapeIsThatOfOneInputWhoseBatchMayChange) {
+  const Model model = relu().read(Shape{5, 3});
+  EXPECT_EQ(model.values[model.inputs[0]].shape, (Shape{5, 3}));
+  File file = relu();
+  file.input("z", {2, 3}).node("Neg", {"z"}, "w");
+  file.output("w");
+  EXPECT_EQ(testing::message_of<UsageError>([&] {
+              (void)file.read(Shape{5, 3});
+            }),
+            "shape: a shape can be given only for a single input, and the model has 2 inputs");
+}
+
+TEST(OnnxHostile, AnOutputThatIsNamedTwiceIsTwoValues) {
+  const Model model = relu().output("y").read();
+  ASSERT_EQ(model.outputs.size(), 2U);
+  EXPECT_NE(model.outputs[0], model.outputs[1]);
 }
 
 TEST(OnnxHostile, SparseInitializersThatLieAreRefused) {
