@@ -375,8 +375,8 @@ names_what_was_read() {
     # shellcheck disable=SC2086
     env "LD_PRELOAD=$PWD/failing_memory.so" COUNT_REQUESTS=count "${infer[@]}" $what --categories c.tsv --json j.json >out
     most=$(cat count)
-    # Options, reading and inferring take the first two thirds of them, and what is printed the last fifth.
-    for ((number = most * 7 / 10; number < most * 4 / 5; number += step)); do
+    # Options, reading and inferring take the first four fifths of them, and what is printed the last twentieth.
+    for ((number = most * 4 / 5; number < most * 19 / 20; number += step)); do
       rm -f c.tsv j.json
       status=0
       # shellcheck disable=SC2086
