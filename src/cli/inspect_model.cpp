@@ -190,7 +190,7 @@ int inspect_model(const Arguments& arguments) {
   std::optional<Shape> shape;
   if (const auto text = text_of(values, "shape")) shape = parse_shape(*text);
   EngineSettings settings;
-  settings.batch = count_of(values, "batch").value_or(0);
+  if (const auto text = text_of(values, "batch")) settings.batch = parse_count("batch", *text);
   if (const auto text = text_of(values, "precision")) settings.precision = parse_precision(*text);
   const Model model = read_model(path, shape);
   const ModelView view = inspected_model(path, model, settings, message_of);
