@@ -2,6 +2,7 @@
 
 #include "prune/quantise.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
