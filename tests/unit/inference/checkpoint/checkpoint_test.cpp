@@ -200,7 +200,7 @@ TEST_F(CheckpointTest, RefusesWhatIsMalformed) {
   refused(with_activations(Json::array({"../../etc/passwd"})));
   refused(with_activations(Json::array()));
   refused(with_activations(Json::array({good["activations"][0], good["activations"][0]})));
-  write(json_text(with_left("layer", "0")));  // of which the checksum knows
+  write(json_text(with("seconds", "infer", "0.5")));  // sound but for the checksum
   EXPECT_THROW(run(stopped), DataError);
   write(json_text(good));
   EXPECT_NO_THROW(run(stopped));
