@@ -146,6 +146,8 @@ TEST_F(OutputsOfADetector, ExpectedOnesHaveTheirNamesAndAsManyRows) {
   refused({{"boxes", three}}, "expected: no array 'scores'; the outputs are boxes, scores");
   refused({{"boxes", three}, {"scores", make_tensor({4, 2}, {1, 2, 3, 4, 5, 6, 7, 8})}},
           "expected: scores: 4 rows, expected 3, as \"boxes\" has");
+  refused({{"boxes", three}, {"scores", make_tensor({2, 2}, {1, 2, 3, 4})}},
+          "expected: scores: 2 rows, expected 3, as \"boxes\" has");
   refused({{"boxes", three}, {"scores", make_tensor({2, 3}, {1, 2, 3, 4, 5, 6})}},
           "expected: scores: an array of 2 x 3, expected N x 2, for at least one image");
 }
