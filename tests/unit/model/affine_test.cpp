@@ -272,6 +272,7 @@ struct Swish {
   float added = 3, low = 0, high = 6, divisor = 6, alpha = 1.F / 6, beta = 0.5F;
   enum class Order { quotient_last, quotient_first, hard_sigmoid } order = Order::quotient_last;
   Shape of_numbers{1};    ///< more axes than the value's widen it
+  float step = 0;         ///< from each number to the next, where there are several
   bool no_sum = false;    ///< what is clipped is x
   bool swapped = false;   ///< the inputs of sum and product
   int read_again = -1;    ///< the node between them that is an output, too
@@ -281,7 +282,11 @@ struct Swish {
     ModelBuilder builder;
     const ValueId x = builder.input({of_numbers.size() > 3 ? 1 : kN, 3, 8});
     const ValueId other = builder.add(Activation{}, {x});
-    const auto number = [&](float value) { return builder.constant(make_tensor(of_numbers, {value})); };
+    const auto number = [&](float value) {
+      std::vector<float> values(*elements(of_numbers));
+      for (std::size_t i = 0; i < values.size(); ++i) values[i] = value + step * static_cast<float>(i);
+      return builder.constant(make_tensor(of_numbers, values));
+    };
     const auto pair = [&](ValueId a, ValueId b) { return swapped ? std::vector{b, a} : std::vector{a, b}; };
     std::vector<ValueId> between;
     if (order == Order::hard_sigmoid) {
@@ -325,6 +330,7 @@ TEST(FuseHardSwish, OtherFunctionsStay) {
   stays({.of_numbers = {1, 1, 1, 1}});
   stays({.order = Swish::Order::quotient_first, .of_numbers = {1, 1, 1, 1}});
   stays({.divisor = 3, .order = Swish::Order::quotient_first});
+  stays({.of_numbers = {8}, .step = 1});
   stays({.alpha = 0.2F, .order = Swish::Order::hard_sigmoid});
   stays({.beta = 0.4F, .order = Swish::Order::hard_sigmoid});
 }

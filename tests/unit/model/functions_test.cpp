@@ -97,6 +97,8 @@ TEST(ModelFunctions, ThereIsNoBoundBeyondADomainOrAtAPole) {
   EXPECT_TRUE(std::isnan(function_of(Kind::sqrt, -1).values[0]));
   EXPECT_TRUE(std::isinf(both_of(Elementwise::Kind::power, about(0.01, 0.02), about(-1, 0)).bounds[0]));
   EXPECT_TRUE(std::isinf(both_of(Elementwise::Kind::power, about(0.01, 0.02), about(0.5, 0)).bounds[0]));
+  for (const double e : {0.5, 0.75, 2.0})
+    EXPECT_TRUE(std::isinf(both_of(Elementwise::Kind::divide, about(1, 0), about(-0.5, e)).bounds[0])) << e;
 }
 
 TEST(ModelFunctions, PowersAndExtremesByHand) {
@@ -167,6 +169,14 @@ TEST(ModelProducts, ReductionsByHand) {
   EXPECT_EQ(reduced(Reduce::Kind::maximum, {1, 2}).values, (std::vector<double>{4, 8}));
   EXPECT_EQ(reduced(Reduce::Kind::minimum, {0, 1, 2}).values, (std::vector<double>{-7}));
   EXPECT_EQ(reduced(Reduce::Kind::sum, {2}).terms, 2U);
+}
+
+TEST(ModelProducts, AnExtremeOfWhatIsNoNumberIsNone) {
+  for (const std::vector<float>& values : {std::vector<float>{NAN, 1, 2}, {1, NAN, 2}, {1, 2, NAN}})
+    for (const auto kind : {Reduce::Kind::maximum, Reduce::Kind::minimum}) {
+      const Bounded x = exactly(make_tensor({3}, values));
+      EXPECT_TRUE(std::isnan(evaluate(Reduce{kind, {0}}, {&x}).values[0]));
+    }
 }
 
 /// Results for inputs at the ends of their bounds are within the result's bound.

@@ -106,6 +106,11 @@ TEST(ModelDigests, DependOnEachNumberOfEachOperation) {
   EXPECT_EQ(numbers, 68U);
 }
 
+TEST(ModelDigests, DependOnTheKindOfANodeWhereItsNumbersAreTheSame) {
+  EXPECT_NE(model_digest(model_of(Concat{1})), model_digest(model_of(Softmax{1})));
+  EXPECT_NE(model_digest(model_of(Reshape{{2, 3}})), model_digest(model_of(Transpose{{2, 3}})));
+}
+
 TEST(ModelDigests, DependOnValuesAndOnWhatNodesRead) {
   const Model model = model_of(Elementwise{});
   const auto changed = [&](const auto& change) {
@@ -174,6 +179,8 @@ TEST(ModelValidate, EachFieldIsChecked) {
   EXPECT_EQ(operation_refusal(Reduce{.axes = {1, 1}}), "its axes do not ascend");
   EXPECT_EQ(operation_refusal(Reduce{.axes = {1, 0}}), "its axes do not ascend");
   EXPECT_EQ(operation_refusal(Pad{{0, 0}, {0, 0}, kNan}), "its value is not finite");
+  EXPECT_EQ(operation_refusal(BatchNorm{{1}, {1}, {1}, {1e-5F}, -1e-5F}),
+            "its variance and epsilon must add up to more than zero");
 }
 
 }  // namespace

@@ -343,6 +343,37 @@ TEST(ModelReference, ASumCountsWhatIsAddedToIt) {
   EXPECT_EQ(joined(Elementwise::Kind::divide, subtracted, other).terms, 8);
   EXPECT_EQ(evaluate(Operation{Transpose{{0, 1}}}, {&subtracted}).terms, 8);
   EXPECT_EQ(evaluate(make_activation(Activation::Kind::relu), {&subtracted}).terms, 0);
+  EXPECT_EQ(evaluate(make_activation(Activation::Kind::identity), {&subtracted}).terms, 8);
+}
+
+/// At 0 the argument may be negative, where a product is rounded.
+TEST(ModelReference, AProductWithASlopeIsRoundedWhereverTheArgumentMayBeNegative) {
+  const Bounded zero{{1, 1}, {0}, {1}, 0};
+  EXPECT_GT(evaluate(make_activation(Activation::Kind::leaky_relu, 3), {&zero}).bounds[0], 3 * (1 + 0x1p-24));
+}
+
+/// Differences to the largest argument are rounded before they become exponents.
+TEST(ModelReference, ASoftmaxOfValuesFarApartHasAWiderBound) {
+  const auto share = [](float least) {
+    const Bounded y = apply_to(Softmax{1}, {make_tensor({1, 2}, {0, least})});
+    return y.bounds[1] / y.values[1];
+  };
+  EXPECT_GT(share(-40), share(-1) + 2 * 35 * 0x1p-24);
+}
+
+/// The first node whose results leave fp64 is named, not a later one that passes them on.
+TEST(ModelReference, TheFirstNodeThatOverflowsIsReported) {
+  testing::ModelBuilder builder;
+  std::vector<ValueId> values{builder.input({testing::kN, 2})};
+  for (int i = 0; i < 6; ++i)
+    values.push_back(builder.add(Elementwise{Elementwise::Kind::multiply}, {values.back(), values.back()}));
+  const Model model = builder.finish({values.back()});
+  std::optional<Index> overflow;
+  evaluate(model, {make_tensor({1, 2}, {1, 1e38F})}, {}, &overflow);  // 1e76, 1e152, 1e304, beyond fp64
+  EXPECT_EQ(overflow, 3U);
+  overflow.reset();
+  evaluate(model, {make_tensor({1, 2}, {1, 1})}, {}, &overflow);
+  EXPECT_EQ(overflow, std::nullopt);
 }
 
 TEST(ModelReference, ADivisorOfUnknownSignHasNoBound) {

@@ -95,6 +95,16 @@ TEST(FoldAffineGuards, SumsOnALastAxisThatIsNoChannelStay) {
   rewritten(chain({kN, 3}, {summing(3), norm_of({1, 2, 3})}), fold_affine, 1);
 }
 
+TEST(FoldAffineGuards, ANumberThatWidensTheSumStays) {
+  for (const auto& [shape, folded] : {std::pair{Shape{1, 1, 1}, 0U}, std::pair{Shape{1, 1}, 1U}}) {
+    ModelBuilder builder;
+    const ValueId sums = builder.add(summing(3), {builder.input({1, 3})});
+    const ValueId product =
+        builder.add(Elementwise{Elementwise::Kind::multiply}, {builder.constant(make_tensor(shape, {3})), sums});
+    rewritten({"", builder.finish({product}), {make_tensor({1, 3}, {1, 2, 3})}}, fold_affine, folded);
+  }
+}
+
 TEST(FoldAffineGuards, AConstantOfMoreAxesStays) {
   testing::Rng rng(19);
   for (const auto& [shape, folded] : {std::pair{Shape{1, 1, 3}, 0U}, std::pair{Shape{1, 3}, 1U}}) {
@@ -168,9 +178,40 @@ TEST(DeadChannelGuards, WhatMixesChannelsOrImagesEndsThePath) {
   rewritten(chain({kN, 2, 4, 4}, {with_constant(1), Reshape{{kN, 2, 8, 4}}, summing_convolution(2)}),
             drop_dead_channels, 0);
   testing::Rng rng(19);
-  rewritten(chain({kN, 2, 4, 4}, {with_constant(1), testing::random_convolution(rng, 4, 4, {}, 1, 2)}),
+  rewritten(chain({kN, 2, 4, 4}, {with_constant(1), testing::random_convolution(rng, 4, 4, {}, 1, 2), reader}),
             drop_dead_channels, 0);
   rewritten(chain({kN, 2, 4, 4}, {with_constant(1), Activation{}, reader}), drop_dead_channels, 1);
+}
+
+/// There are as many channels before as after, but images 0 and 1 become four, so that other channels are meant.
+TEST(DeadChannelGuards, AReshapeThatMakesOtherImagesOfAsManyChannelsEndsThePath) {
+  rewritten(chain({2, 2, 2, 2}, {with_constant(1), Reshape{{4, 4, 2, 1}}, summing_convolution(4)}), drop_dead_channels,
+            0);
+  rewritten(chain({2, 2, 2, 2}, {with_constant(1), Reshape{{2, 4, 4, 1}}, summing_convolution(4)}), drop_dead_channels,
+            1);
+}
+
+/// The outputs of a linear node on three axes are on the last one; a convolution of sequences reads the one before it.
+TEST(DeadChannelGuards, SumsOnALastAxisThatIsNoChannelMakeNone) {
+  const auto rows = [](const Convolution& of) { return Linear{of.weights, of.bias}; };
+  rewritten(chain({kN, 4, 2}, {rows(with_constant(1)), summing_convolution(4)}), drop_dead_channels, 0);
+  rewritten(chain({kN, 4, 2}, {rows(with_twins()), summing_convolution(4)}), share_twin_filters, 0);
+}
+
+/// Elements of a channel have filters of their own where they become channels.
+TEST(DeadChannelGuards, FiltersOfTheElementsOfAFlattenedChannelMakeItNoConstant) {
+  Convolution of_each;
+  of_each.groups = 8;
+  testing::Rows rows(8);
+  for (std::size_t i = 0; i < 8; ++i) rows[i] = {{0, 1.F + static_cast<float>(i)}};
+  of_each.weights = testing::make_matrix(1, rows);
+  of_each.bias = {1, 2, 3, 4, 5, 6, 7, 8};
+  const auto with = [&](float constant) {
+    return chain({kN, 2, 1, 2},
+                 {with_constant(constant), Reshape{{kN, 8}}, Reshape{{kN, 8, 1, 1}}, of_each, summing_convolution(8)});
+  };
+  rewritten(with(0), drop_dead_channels, 0);
+  rewritten(with(1), drop_dead_channels, 0);
 }
 
 TEST(DeadChannelGuards, WhatTakesChannelsOneByOneIsPassed) {
@@ -227,6 +268,16 @@ TEST(TwinGuards, ChannelsWithOtherDepthwiseFiltersAreNoTwins) {
   rewritten(with(2, 2), share_twin_filters, 1);
   rewritten(with(-2, 2), share_twin_filters, 0);
   rewritten(with(2, 1), share_twin_filters, 0);
+}
+
+/// One filter after the other, the first channel's weights are the same numbers as the second's.
+TEST(TwinGuards, WeightsOfAFilterAreNotTakenForThoseOfTheNext) {
+  Convolution depthwise;
+  depthwise.groups = 3;
+  depthwise.window.kernel = {1, 2};
+  depthwise.weights = testing::make_matrix(2, {{}, {{1, 2.F}}, {{0, 3.F}}});
+  rewritten(chain({kN, 2, 3, 3}, {pointwise({{1, 2}, {1, 0}, {3, 3}}, {}), depthwise, summing_convolution(3)}),
+            share_twin_filters, 0);
 }
 
 /// After a flattening, all elements of two channels must be treated alike, not their first ones alone.

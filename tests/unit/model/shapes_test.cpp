@@ -89,6 +89,17 @@ TEST(ModelShapes, OperationsRefuseWhatDoesNotFit) {
             "a window of the pool lies in the padding alone");
   EXPECT_EQ(refusal_of_shapes(Activation{}, {{2}, {2}}), "takes 1 input, not 2");
   EXPECT_EQ(refusal_of_shapes(GlobalPool{}, {{kN, 4}}), "takes images N x C x H x W or sequences N x C x W, not N x 4");
+  for (const Operation& moving : {Operation(Pool{.window = {.kernel = {2, 2}}}), Operation(convolution_of(4, 2, {})),
+                                  Operation(GlobalPool{}), Operation(Resize{.size = {2, 2}})})
+    EXPECT_EQ(refusal_of_shapes(moving, {{kN, 4, 3, 3, 3}}),
+              "takes images N x C x H x W or sequences N x C x W, not N x 4 x 3 x 3 x 3");
+  for (const Window& high : {Window{.pad_begin = {1, 0}}, Window{.pad_end = {1, 0}}})
+    EXPECT_EQ(refusal_of_shapes(convolution_of(4, 2, high), {{kN, 4, 9}}),
+              "a window with height cannot move over sequences: N x 4 x 9");
+  EXPECT_EQ(refusal_of_shapes(Resize{.size = {2, 5}}, {{kN, 4, 9}}), "a sequence has no height to resize: N x 4 x 9");
+  EXPECT_EQ(refusal_of_shapes(Resize{.size = {1, 5}}, {{kN, 4, 9}}), "makes N x 4 x 5");
+  EXPECT_EQ(refusal_of_shapes(Elementwise{}, {{2, 3}, {2, 0}}), "2 x 3 and 2 x 0 do not fit");
+  EXPECT_EQ(refusal_of_shapes(Elementwise{}, {{2, 1}, {2, 0}}), "makes 2 x 0");
   EXPECT_EQ(refusal_of_shapes(Transpose{{0, 2, 2}}, {{2, 3, 4}}), "the order of axes does not fit 2 x 3 x 4");
   EXPECT_EQ(refusal_of_shapes(Concat{1}, {{kN, 3, 4}, {kN, 3, 5}}), "N x 3 x 4 and N x 3 x 5 do not fit along axis 1");
   EXPECT_EQ(refusal_of_shapes(Concat{3}, {{kN, 3, 4}}), "axis 3 does not exist in N x 3 x 4");
@@ -104,6 +115,8 @@ TEST(ModelShapes, TheBatchStaysOnAxis0) {
   EXPECT_EQ(refusal_of_shapes(Concat{0}, {{kN, 3}, {kN, 3}}), "cannot join batches along axis 0");
   EXPECT_EQ(refusal_of_shapes(Softmax{0}, {{kN, 3}}), "axis 0 is the batch of N x 3");
   EXPECT_EQ(refusal_of_shapes(Pad{{1, 0}, {0, 0}, 0}, {{kN, 3}}), "the batch cannot be padded");
+  EXPECT_EQ(refusal_of_shapes(Pad{{-1, 0}, {0, 0}, 0}, {{kN, 3}}), "the batch cannot be padded");
+  EXPECT_EQ(refusal_of_shapes(Elementwise{}, {{4, kN}, {1}}), "the batch can be axis 0 alone: 4 x N");
   EXPECT_EQ(refusal_of_shapes(Elementwise{}, {{4, kN}, {kN}}), "4 x N and N do not fit");
   EXPECT_EQ(refusal_of_shapes(Elementwise{}, {{kN, 3}, {4, 3}}), "N x 3 and 4 x 3 do not fit");
   EXPECT_EQ(output_shape(Elementwise{}, {{1, 3, 1}, {kN, 3, 5}}), (Shape{kN, 3, 5}));
@@ -119,6 +132,8 @@ TEST(ModelShapes, ReshapeFillsTheOpenExtent) {
             "N x 3 x 4 cannot become N x 6");  // images would be cut in two
   EXPECT_EQ(refusal_of_shapes(Reshape{{3, 4}}, {{kN, 3, 4}}), "N x 3 x 4 cannot become 3 x 4");
   EXPECT_EQ(refusal_of_shapes(Reshape{{kN, kN}}, {{3, 4}}), "more than one extent is left open");
+  EXPECT_EQ(refusal_of_shapes(Reshape{{kN, 5}}, {{3, 4}}), "3 x 4 cannot become N x 5");
+  EXPECT_EQ(refusal_of_shapes(Reshape{{kN, 0}}, {{3, 4}}), "3 x 4 cannot become N x 0");
 }
 
 TEST(ModelShapes, AWholeNetworkIsInferred) {
@@ -134,6 +149,42 @@ TEST(ModelShapes, NodesWithoutWeightsAreNoWork) {
   const NodeWork work = work_of(model).at(0);
   EXPECT_EQ(std::tuple(work.weights, work.nonzeros, work.rows, work.least, work.most), std::tuple(0U, 0U, 0U, 0U, 0U));
   EXPECT_EQ(work.places, 0);
+}
+
+TEST(ModelShapes, TheWorkOfANodeHasTheLeastAndTheMostWeightsOfARow) {
+  const testing::Rows rows{{{0, 1.F}, {1, 1.F}}, {{0, 1.F}, {1, 1.F}, {2, 1.F}}, {{0, 1.F}}, {{0, 1.F}, {2, 1.F}}};
+  ModelBuilder builder;
+  const Convolution convolution{testing::make_matrix(4, rows), {}};
+  const Model model = builder.finish({builder.add(convolution, {builder.input({kN, 4, 2, 5})})});
+  const NodeWork work = work_of(model).at(0);
+  EXPECT_EQ(std::tuple(work.weights, work.nonzeros, work.rows, work.least, work.most), std::tuple(16U, 8U, 4U, 1U, 3U));
+  EXPECT_EQ(work.places, 10);
+}
+
+TEST(ModelShapes, WeightsThatAreScaledAnywhereAreNotExact) {
+  const CsrMatrix numbers = testing::make_matrix(2, {{{0, 1.F}, {1, 2.F}}, {{0, 3.F}}});
+  const auto note = [&](bool first, bool second) {
+    ModelBuilder builder;
+    ValueId x = builder.input({kN, 2});
+    for (const bool scaled : {first, second}) {
+      TypedMatrix matrix = typed_matrix(numbers, Pattern::dense, scaled ? DataType::i8 : DataType::f16);
+      if (scaled) matrix.values.scales = {0.1F};
+      x = builder.add(Linear{Weights(matrix), {}}, {x});
+    }
+    return note_on_forms(builder.finish({x})).value();
+  };
+  const auto ends = [](const std::string& text) { return text.substr(text.rfind(", ") + 2); };
+  EXPECT_EQ(ends(note(false, false)), "exactly");
+  for (const auto& [first, second] : {std::pair{true, false}, {false, true}, {true, true}})
+    EXPECT_EQ(ends(note(first, second)), "scaled by one rounding each") << first << second;
+}
+
+TEST(ModelShapes, AModelTakesTheBytesOfItsNormsAndConstants) {
+  Rng rng(6);
+  ModelBuilder builder;
+  const ValueId x = builder.add(testing::random_norm(rng, 5), {builder.input({kN, 5})});
+  const ValueId y = builder.add(Elementwise{}, {x, builder.constant(testing::random_tensor(rng, {1, 5}))});
+  EXPECT_EQ(bytes_of(builder.finish({y})), (4 * 5 + 5) * sizeof(float));
 }
 
 TEST(ModelShapes, AModelTakesTheBytesOfItsWeightsAndBiases) {
@@ -174,6 +225,7 @@ std::string fault(const Change& change) {
 
 TEST(ModelValidate, GraphsAreChecked) {
   EXPECT_EQ(fault([](Model& m) { m.nodes[0].inputs[0] = 99; }), "value 99 does not exist");
+  EXPECT_EQ(fault([](Model& m) { m.outputs[0] = static_cast<ValueId>(m.values.size()); }), "value 18 does not exist");
   EXPECT_EQ(fault([](Model& m) { std::swap(m.nodes[0], m.nodes[1]); }),
             "node 1 \"node1\" (batch norm) reads value \"value1\" before it is made");
   EXPECT_EQ(fault([](Model& m) { m.nodes[1].output = m.nodes[0].output; }), "value \"value1\" is made more than once");
@@ -185,6 +237,15 @@ TEST(ModelValidate, GraphsAreChecked) {
             "node 3 \"node2\" (relu): makes N x 8 x 12 x 10, not N x 9");
   EXPECT_EQ(fault([](Model& m) { m.values[m.inputs[0]].constant = testing::make_tensor({2}, {1}); }),
             "value \"input0\" is made more than once");
+}
+
+TEST(ModelValidate, ConstantsAreChecked) {
+  const auto fault_of = [](Tensor constant) {
+    return fault([&](Model& m) { m.values.push_back({"c", constant.shape, constant}); });
+  };
+  EXPECT_EQ(fault_of(testing::make_tensor({2, 2}, {1, 2, 3})), "constant \"c\" has 3 values for its shape 2 x 2");
+  EXPECT_EQ(fault_of(testing::make_tensor({2}, {1, NAN})), "constant \"c\" has a value that is not finite");
+  EXPECT_EQ(fault_of(testing::make_tensor({2}, {1, 2})), "");
 }
 
 TEST(ModelValidate, ArraysAreChecked) {
