@@ -1,9 +1,13 @@
 #include <gtest/gtest.h>
 #include <zlib.h>
 
+#include <chrono>
 #include <cmath>
 #include <cstring>
+#include <functional>
+#include <memory>
 
+#include "io/arrays/idx.hpp"
 #include "io/arrays/image_file.hpp"
 #include "io/arrays/image_tensor.hpp"
 #include "io/arrays/labels.hpp"
@@ -58,15 +62,15 @@ std::string chunk(const std::string& name, const std::string& data) {
 
 /// A PNG image; `rows` has a filter byte of 0 in front of each row. Colour types: 0 grey, 2 colours, 3 palette, 6
 /// alpha.
-std::string png(Index height, Index width, int depth, int colour, const std::string& rows,
-                const std::string& more = "") {
+std::string png(Index height, Index width, int depth, int colour, const std::string& rows, const std::string& more = "",
+                char interlaced = '\0') {
   std::string packed(compressBound(static_cast<uLong>(rows.size())), '\0');
   uLongf size = static_cast<uLongf>(packed.size());
   compress(reinterpret_cast<Bytef*>(packed.data()), &size, reinterpret_cast<const Bytef*>(rows.data()),
            static_cast<uLong>(rows.size()));
   packed.resize(size);
   const std::string header = big_endian(width) + big_endian(height) + static_cast<char>(depth) +
-                             static_cast<char>(colour) + std::string(3, '\0');
+                             static_cast<char>(colour) + std::string(2, '\0') + interlaced;
   return "\x89PNG\r\n\x1a\n" + chunk("IHDR", header) + more + chunk("IDAT", packed) + chunk("IEND", "");
 }
 
@@ -129,6 +133,46 @@ TEST_F(ImageTensors, IdxPlainAndZipped) {
   refuses(idx(), "images of 2 x 3, expected 3 x 2 x 3", of(colour_images));
 }
 
+TEST_F(ImageTensors, TheFirstImagesOfMore) {
+  const std::string content =
+      big_endian(0x803) + big_endian(3) + big_endian(1) + big_endian(2) + text({0, 1, 2, 3, 4, 5});
+  for (const bool zipped : {false, true}) {
+    const auto path = written(directory_ / "three", zipped ? gzip(content) : content);
+    for (const Index images : {1U, 2U, 3U}) {
+      ImageRequest request = of({kBatchExtent, 1, 1, 2});
+      request.images = images;
+      const std::vector<float> values = read(path, request);
+      ASSERT_EQ(values.size(), 2 * images);
+      for (std::size_t i = 0; i < values.size(); ++i) EXPECT_EQ(values[i], static_cast<float>(i));
+    }
+  }
+}
+
+/// Writes to the file while `read` has it open.
+void expect_change_noticed(const std::filesystem::path& path, const std::function<std::function<void()>()>& open) {
+  const auto read = open();
+  std::filesystem::last_write_time(path, std::filesystem::last_write_time(path) + std::chrono::seconds(2));
+  expect_refused(path, "changed while it was being read: it was written to", read);
+}
+
+TEST_F(ImageTensors, AFileThatIsWrittenToWhileItIsReadIsRefused) {
+  const auto images = idx();
+  expect_change_noticed(images, [&] {
+    const auto file = std::make_shared<IdxFile>(images, IdxFile::Kind::images);
+    return [file] { file->read(); };
+  });
+  const auto array = directory_ / "x.npy";
+  write_npy(array, IntegerTensor{{2, 2}, std::vector<std::int64_t>{1, 2, 3, 4}});
+  expect_change_noticed(array, [&] {
+    const auto file = std::make_shared<InputFile>(array);
+    return [file] { read_npy_integers(*file); };
+  });
+  expect_change_noticed(array, [&] {
+    const auto file = std::make_shared<InputFile>(array);
+    return [file] { read_npy_rows(*file, 1); };
+  });
+}
+
 TEST_F(ImageTensors, ScaledPixelsThatAreNotFiniteAreRefused) {
   ImageRequest request = of(grey_images);
   request.preprocessing.divide = {5e-37F};  // 255 becomes 5.1e38
@@ -159,6 +203,44 @@ TEST_F(ImageTensors, PreprocessingIsFp32StepByStep) {
   EXPECT_THROW(read_image_tensor(idx(), request), UsageError);
   request.preprocessing = {{}, {0}, false};
   EXPECT_THROW(read_image_tensor(idx(), request), UsageError);
+}
+
+TEST_F(ImageTensors, AChannelHasItsOwnMeanAndDivisor) {
+  const auto path = directory_ / "x.npy";
+  std::vector<float> values(36);
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i);
+  write_npy(path, Tensor{{2, 3, 2, 3}, values});
+  ImageRequest request = of(colour_images);
+  const auto expect = [&](const std::vector<float>& subtract, const std::vector<float>& divide) {
+    request.preprocessing.subtract = subtract;
+    request.preprocessing.divide = divide;
+    const std::vector<float> made = read(path, request);
+    for (std::size_t i = 0; i < made.size(); ++i) {
+      const std::size_t c = i / 6 % 3;
+      const float less = subtract.empty() ? 0 : subtract[subtract.size() == 1 ? 0 : c];
+      const float by = divide.empty() ? 1 : divide[divide.size() == 1 ? 0 : c];
+      EXPECT_EQ(made[i], (values[i] - less) / by) << i;
+    }
+  };
+  expect({}, {2, 4, 8});
+  expect({7}, {2, 4, 8});
+  expect({1, 10, 100}, {8});
+  expect({1, 10, 100}, {3, 5, 7});
+  for (const std::vector<float>& list : {std::vector<float>{1, 2}, {1, 2, 3, 4}}) {
+    request.preprocessing = {list, {}, false};
+    EXPECT_THROW(read_image_tensor(path, request), UsageError);
+    request.preprocessing = {{}, list, false};
+    EXPECT_THROW(read_image_tensor(path, request), UsageError);
+  }
+}
+
+TEST_F(ImageTensors, AnArrayInMemoryHasTheNumbersOfItsShape) {
+  const ImageTensor taken = image_tensor("images", {{2, 2, 3}, std::vector<float>(12, 3)}, grey_images);
+  EXPECT_EQ(taken.tensor.shape, (Shape{2, 1, 2, 3}));
+  for (const std::size_t size : {11U, 13U})
+    expect_refused("images", std::to_string(size) + " numbers for 2 x 2 x 3", [&] {
+      image_tensor("images", {{2, 2, 3}, std::vector<float>(size, 3)}, grey_images);
+    });
 }
 
 TEST_F(ImageTensors, ArraysInBothLayouts) {
@@ -201,6 +283,10 @@ TEST_F(ImageTensors, MeanIsOfBytesButNotOfFloats) {
   EXPECT_EQ(read(path, request), (std::vector<float>{0.2F, 1}));
   write_npy(path, IntegerTensor{{1, 2}, std::vector<std::int64_t>{51, 256}});
   refuses(path, "number 2 is 256, expected 0 to 255", request);
+  write_npy(path, IntegerTensor{{1, 2}, std::vector<std::int64_t>{-1, 255}});
+  refuses(path, "number 1 is -1, expected 0 to 255", request);
+  write_npy(path, Tensor{{1, 2}, std::vector<float>{-1, 256}});
+  EXPECT_EQ(read(path, request), (std::vector<float>{-1, 256})) << "no bytes";
 }
 
 TEST_F(ImageTensors, TokensBecomeRowsOfTheTable) {
@@ -217,6 +303,8 @@ TEST_F(ImageTensors, TokensBecomeRowsOfTheTable) {
   EXPECT_EQ(read_image_tensor(path, request).available, 2U);
   write_npy(path, IntegerTensor{{1, 3}, std::vector<std::int64_t>{3, 4, 1}});
   refuses(path, "token 2 is 4, expected 0 to 3", request);
+  write_npy(path, IntegerTensor{{1, 3}, std::vector<std::int64_t>{3, 0, -1}});
+  refuses(path, "token 3 is -1, expected 0 to 3", request);
   write_npy(path, IntegerTensor{{1, 4}, std::vector<std::int64_t>{3, 1, 1, 1}});
   refuses(path, "images of 2 x 4, expected 2 x 3", request);
   write_npy(path, IntegerTensor{{4}, std::vector<std::int64_t>{3, 1, 1, 1}});
@@ -247,6 +335,10 @@ TEST_F(ImageTensors, DirectoriesInTheOrderOfNames) {
   one.preprocessing = {};
   one.preprocessing.divide = {255};
   EXPECT_TRUE(read_image_tensor(folder, one).notes.empty());
+
+  for (const char* name : {"c.jpeg", "d.JPG"}) written(folder / name, grey_jpeg);
+  EXPECT_EQ(read(folder, of(grey_images)).size(), 24U);
+  for (const char* name : {"c.jpeg", "d.JPG"}) std::filesystem::remove(folder / name);
 
   const std::string colours = text({0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 0, 11, 12, 13, 14, 15, 16, 17, 18, 19});
   written(folder / "c.png", png(2, 3, 8, 2, colours));
@@ -282,6 +374,9 @@ TEST_F(ImageTensors, PngFormsAndDamage) {
   EXPECT_EQ(palette.values[3], 200);
   // A gamma value does not change the samples.
   EXPECT_EQ(decode(png(2, 3, 8, 0, text({0, 10, 20, 30, 0, 40, 50, 60}), chunk("gAMA", big_endian(100000)))).values,
+            (std::vector<std::uint8_t>{10, 20, 30, 40, 50, 60}));
+  // Adam7: the first pixel, that two to the right, the one between them, and then the second row.
+  EXPECT_EQ(decode(png(2, 3, 8, 0, text({0, 10, 0, 30, 0, 20, 0, 40, 50, 60}), "", '\1')).values,
             (std::vector<std::uint8_t>{10, 20, 30, 40, 50, 60}));
   refused(png(2, 3, 16, 0, std::string(14, '\0')), "16 bits per sample");
   refused(png(2, 3, 8, 6, std::string(26, '\0')), "has transparency");

@@ -164,12 +164,28 @@ TEST_F(Npy, Integers) {
   EXPECT_EQ(read("<i8", raw_bytes({std::numeric_limits<std::int64_t>::min()})),
             std::numeric_limits<std::int64_t>::min());
   EXPECT_EQ(read("|b1", "\x05"), 1);
+  EXPECT_EQ(floats("|b1", std::string("\5\0\1\xff", 4), 4), (std::vector<float>{1, 0, 1, 1}));
   EXPECT_EQ(read(">u8", raw_bytes<std::uint64_t>({77}, true)), 77);
   const auto large = file(bytes(dictionary("<u8", "(1,)"), raw_bytes({std::numeric_limits<std::uint64_t>::max()})));
   expect_refused(large, "number 1 is 18446744073709551615, expected at most 9223372036854775807",
                  [&] { read_npy_integers(InputFile(large)); });
   const auto real = file(bytes(dictionary("<f4", "(1,)"), raw_bytes({1.F})));
   expect_refused(real, "type float32, expected integers", [&] { read_npy_integers(InputFile(real)); });
+}
+
+TEST_F(Npy, TheHeaderIsWrittenAsNumPyWritesIt) {
+  const auto text = [](const Shape& shape) {
+    const std::string header = npy_header("<f4", shape);
+    EXPECT_EQ(header.substr(0, 8), std::string("\x93NUMPY\1\0", 8));
+    EXPECT_EQ(header.size(), 128U);
+    EXPECT_EQ(header.substr(8, 2), std::string("\x76\0", 2));
+    EXPECT_EQ(header.back(), '\n');
+    return header.substr(10, header.find_last_not_of(" \n") - 9);
+  };
+  EXPECT_EQ(text({}), "{'descr': '<f4', 'fortran_order': False, 'shape': (), }");
+  EXPECT_EQ(text({5}), "{'descr': '<f4', 'fortran_order': False, 'shape': (5,), }");
+  EXPECT_EQ(text({5, 60}), "{'descr': '<f4', 'fortran_order': False, 'shape': (5, 60), }");
+  EXPECT_EQ(text({1, 2, 3, 4}), "{'descr': '<f4', 'fortran_order': False, 'shape': (1, 2, 3, 4), }");
 }
 
 TEST_F(Npy, WrittenIsRead) {

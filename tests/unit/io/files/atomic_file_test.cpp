@@ -1,5 +1,6 @@
 #include "io/files/atomic_file.hpp"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -68,6 +69,44 @@ TEST(AtomicFile, KeepsModeAndFollowsLinks) {
   EXPECT_TRUE(fs::is_symlink(directory / "link"));
   EXPECT_EQ(content(directory / "a"), "new");
   EXPECT_EQ(fs::status(directory / "a").permissions(), fs::perms(0640));
+}
+
+TEST(AtomicFile, ReplacingAPrivateFileShowsItToNobodyMeanwhile) {
+  const TemporaryDirectory directory;
+  std::ofstream(directory / "a") << "old";
+  fs::permissions(directory / "a", fs::perms(0600));
+  const mode_t mask = ::umask(0);
+  AtomicFile file(directory / "a");
+  AtomicFile fresh(directory / "b");
+  ::umask(mask);
+  file.write("secret");
+  int found = 0;
+  for (const auto& entry : fs::directory_iterator(directory.path())) {
+    if (entry.path().extension() != ".tmp") continue;
+    ++found;
+    const bool secret = fs::file_size(entry) > 0;
+    EXPECT_EQ(entry.status().permissions(), fs::perms(secret ? 0600 : 0666));
+  }
+  EXPECT_EQ(found, 2);
+}
+
+TEST(AtomicFile, OnlyAClosedStdoutCountsAsOne) {
+  const TemporaryDirectory directory;
+  ASSERT_EQ(::mkfifo((directory / "pipe").c_str(), 0600), 0);
+  const auto before = ::signal(SIGPIPE, SIG_IGN);
+  const int reader = ::open((directory / "pipe").c_str(), O_RDONLY | O_NONBLOCK);
+  ASSERT_GE(reader, 0);
+  AtomicFile file(directory / "pipe");
+  ::close(reader);
+  try {
+    file.write("text");
+    ADD_FAILURE() << "nobody reads it";
+  } catch (const ClosedStdout& error) {
+    ADD_FAILURE() << error.what();
+  } catch (const std::exception& error) {
+    EXPECT_EQ(error.what(), (directory / "pipe").string() + ": cannot write: Broken pipe");
+  }
+  ::signal(SIGPIPE, before);
 }
 
 TEST(AtomicFile, AFullDeviceIsAnError) {

@@ -96,6 +96,25 @@ TEST(Temporaries, OfAnotherHostWhoseLocksAreNotSeenHereStayForADay) {
   EXPECT_EQ(entries(directory), 0U);
 }
 
+TEST(Temporaries, FilesThatAreNoneOfThatTargetStayWhateverTheirAge) {
+  const TemporaryDirectory directory;
+  fs::path path;
+  {
+    const AtomicFile file(directory / "b");
+    path = fs::directory_iterator(directory.path())->path();
+  }
+  const fs::path longer = path.string() + ".orig";
+  for (const fs::path& name : {path, longer, directory / "notes.tmp", directory / ".spdnn-notes.tmp"}) {
+    std::ofstream(name) << "old";
+    fs::last_write_time(name, fs::file_time_type::clock::now() - std::chrono::hours(25));
+  }
+  EXPECT_EQ(remove_stale_temporaries(directory.path(), directory / "a"), 0U);
+  EXPECT_EQ(entries(directory), 4U);
+  EXPECT_EQ(remove_stale_temporaries(directory.path(), directory / "b"), 0U);
+  EXPECT_FALSE(fs::exists(path));
+  EXPECT_EQ(entries(directory), 3U);
+}
+
 TEST(Temporaries, ComeIntoBeingBesideWritersThatRemoveStaleOnes) {
   const TemporaryDirectory directory;
   std::atomic<bool> over = false;

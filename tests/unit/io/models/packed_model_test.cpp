@@ -103,6 +103,30 @@ TEST_F(PackedModel, IsSmallerThanItsDenseForm) {
   EXPECT_EQ(error_of(bytes_), "no error");
 }
 
+TEST_F(PackedModel, DenseWeightsOfSeveralBlocksAreReadAsWritten) {
+  testing::Rng rng(6);
+  testing::ModelBuilder builder;
+  const ValueId x = builder.input({kBatchExtent, 20011});  // a block ends within a row
+  const Model given = builder.finish({builder.add(testing::random_linear(rng, 20011, 4, 1), {x})});
+  write_packed_model(directory_ / "dense.spdnn", given);
+  EXPECT_EQ(ModelText::of(read_packed_model(directory_ / "dense.spdnn"), false), ModelText::of(given, false));
+}
+
+TEST_F(PackedModel, NothingElseStandsBesideAModel) {
+  const std::vector<SectionEntry> entries = table();
+  for (const packed::Kind kind : {packed::Kind::network, packed::Kind::images, packed::Kind::plan}) {
+    std::vector<std::byte> bytes = bytes_;
+    std::size_t data = 0;
+    while (entries[data].kind != packed::Kind::data) ++data;
+    std::memcpy(bytes.data() + sizeof(Header) + data * sizeof(SectionEntry) + offsetof(SectionEntry, kind), &kind,
+                sizeof kind);
+    const std::uint32_t contents = packed::kModel | 1U << (static_cast<std::uint32_t>(kind) - 1);
+    std::memcpy(bytes.data() + offsetof(Header, contents), &contents, sizeof contents);
+    packed::seal(bytes);
+    EXPECT_EQ(error_of(bytes), "f.spdnn: is corrupted: it has other contents besides its model");
+  }
+}
+
 TEST_F(PackedModel, CutShortAnywhereIsRefused) {
   std::vector<std::size_t> lengths{0, 7, sizeof(Header), bytes_.size() - 1};
   for (const SectionEntry& entry : table())
@@ -426,6 +450,11 @@ TEST_F(PackedCode, WhatRecordsClaimIsChecked) {
   const std::size_t bytes = offsetof(CodeRecord, bytes);
   EXPECT_EQ(error_of(bytes_), "no error");
   EXPECT_EQ(with(record(1, digest), '6'), "f.spdnn: is corrupted: digests of code do not ascend");
+  std::vector<std::byte> equal = bytes_;
+  std::copy_n(bytes_.begin() + static_cast<std::ptrdiff_t>(record(0, digest)), sizeof(CodeRecord::digest),
+              equal.begin() + static_cast<std::ptrdiff_t>(record(1, digest)));
+  packed::seal(equal);
+  EXPECT_EQ(error_of(equal), "f.spdnn: is corrupted: digests of code do not ascend");
   EXPECT_EQ(with(record(0, digest), 'A'),
             "f.spdnn: is corrupted: a digest of code is not hexadecimal, or an unknown number");
   EXPECT_EQ(with(record(1, offsetof(CodeRecord, reserved)), 1U),

@@ -99,6 +99,39 @@ TEST_F(Safetensors, TensorsOfAllTypes) {
   expect_refused(path, "has no tensor 'c'", [&] { tensors.read("c"); });
 }
 
+/// A number as it lies in memory.
+template <class T>
+std::string raw_number(T value) {
+  std::string text(sizeof value, '\0');
+  std::memcpy(text.data(), &value, sizeof value);
+  return text;
+}
+
+TEST_F(Safetensors, TheLargestAndSmallestNumberOfEachType) {
+  struct Case {
+    const char* type;
+    std::string bytes;
+    float value;
+  };
+  for (const Case& one : {Case{"U8", raw_number<std::uint8_t>(200), 200},
+                          {"I8", raw_number<std::int8_t>(-100), -100},
+                          {"U16", raw_number<std::uint16_t>(60000), 60000},
+                          {"I16", raw_number<std::int16_t>(-30000), -30000},
+                          {"U32", raw_number<std::uint32_t>(3000000000U), 3000000000.F},
+                          {"I32", raw_number<std::int32_t>(-2000000000), -2000000000.F},
+                          {"U64", raw_number<std::uint64_t>(1ULL << 63U), 9223372036854775808.F},
+                          {"I64", raw_number<std::int64_t>(-(std::int64_t{1} << 62)), -4611686018427387904.F},
+                          {"F64", raw_number<double>(-0.5), -0.5F},
+                          {"F16", raw_number<std::uint16_t>(0x3c00), 1},
+                          {"BF16", raw_number<std::uint16_t>(0x4049), 3.140625F},
+                          {"BOOL", raw_number<std::uint8_t>(7), 1}}) {
+    const std::string header = "{" + entry("x", one.type, "[1]", 0, one.bytes.size()) + "}";
+    const InputFile file(written(directory_ / "x.safetensors", container(header, one.bytes)));
+    const SafetensorsFile tensors(file);
+    EXPECT_EQ(tensors.read("x").values[0], one.value) << one.type;
+  }
+}
+
 TEST_F(Safetensors, ALinearNodeMayHaveOneInput) {
   written(
       directory_ / "architecture.json",

@@ -71,6 +71,18 @@ TEST(EntropyCoding, PlacesAreReadBack) {
   }
 }
 
+TEST(EntropyCoding, GapsOfEveryLengthAreReadBack) {
+  constexpr Index kCols = 0x7fffffff;
+  for (unsigned bits = 0; bits < 31; ++bits)
+    for (const Index gap : {(Index{1} << bits) - 1, Index{1} << bits}) {
+      const EntryPlaces given{Array<Offset>({0, 1, 3}), Array<Index>({gap, 0, gap})};
+      if (gap == 0) continue;
+      const EntryPlaces read = places_of(place_bytes(given), 2, kCols);
+      EXPECT_EQ(std::vector<Offset>(read.offsets.begin(), read.offsets.end()), (std::vector<Offset>{0, 1, 3}));
+      EXPECT_EQ(std::vector<Index>(read.indices.begin(), read.indices.end()), (std::vector<Index>{gap, 0, gap}));
+    }
+}
+
 TEST(EntropyCoding, PlacesOutsideTheMatrixAreRefused) {
   const std::vector<Offset> offsets{0, 1, 3};
   const std::vector<Index> indices{2, 0, 200};
