@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <variant>
 
 #include "engines/cpu/onednn/operands.hpp"
@@ -39,11 +40,6 @@ struct Implementation {
   bool plain_loops() const { return primitive.name.find("ref") != std::string::npos; }
 };
 
-template <class Forward>
-Implementation implementation_of(const typename Forward::primitive_desc& desc) {
-  return {primitive_of<Forward>(desc), desc.src_desc(), desc.weights_desc(), desc.dst_desc()};
-}
-
 /// An operation on a result before it is stored: a function, or the addition of a value.
 struct PostOperation {
   EltwiseFunction function{};
@@ -68,6 +64,13 @@ std::vector<PostOperation> post_operations(const Request& request) {
   return operations;
 }
 
+/// What an operation does besides its sums.
+struct Attributes {
+  std::vector<float> scales{};  ///< of sums in int8, by row
+  std::vector<PostOperation> operations{};
+  Desc destination{};  ///< of the values that are added
+};
+
 dnnl::post_ops as_post_ops(const std::vector<PostOperation>& operations, const Desc& destination) {
   dnnl::post_ops made;
   for (const auto& [function, adds] : operations) {
@@ -79,6 +82,35 @@ dnnl::post_ops as_post_ops(const std::vector<PostOperation>& operations, const D
   return made;
 }
 
+/// Operations with equal texts have the same implementation; the destination follows from the rest.
+template <class OfOneDnn>
+std::string text_of(const OfOneDnn& desc, const Attributes& attributes) {
+  std::string text(reinterpret_cast<const char*>(&desc.data), sizeof desc.data);
+  text.append(reinterpret_cast<const char*>(attributes.scales.data()), attributes.scales.size() * sizeof(float));
+  for (const auto& [function, adds] : attributes.operations)
+    text += fmt::format(";{} {} {} {}", static_cast<int>(function.algorithm), function.alpha, function.beta, adds);
+  return text;
+}
+
+/// oneDNN's search takes longer than all else of planning a small node, and equal nodes ask for the same
+/// implementation, as does a node for each layout of its input: what was found is kept.
+template <class Forward>
+Implementation implementation_of(const typename Forward::desc& desc, const Attributes& attributes) {
+  constexpr std::size_t kMost = 1024;  // as oneDNN keeps primitives
+  thread_local std::unordered_map<std::string, Implementation> found;
+  std::string text = text_of(desc, attributes);
+  if (const auto known = found.find(text); known != found.end()) return known->second;
+  dnnl::primitive_attr made = with_user_scratchpad();
+  if (!attributes.scales.empty()) made.set_output_scales(kByFilter, attributes.scales);
+  made.set_post_ops(as_post_ops(attributes.operations, attributes.destination));
+  const typename Forward::primitive_desc one(desc, made, cpu());
+  if (found.size() >= kMost) found.clear();
+  return found
+      .try_emplace(std::move(text),
+                   Implementation{primitive_of<Forward>(one), one.src_desc(), one.weights_desc(), one.dst_desc()})
+      .first->second;
+}
+
 /// A node with weights in oneDNN's terms.
 struct Weighted {
   const CsrMatrix& weights;
@@ -86,7 +118,7 @@ struct Weighted {
   double efficiency;          ///< the fraction of the peak, unless the implementation has plain loops
   double seconds_of_weights;  ///< to read them
   Desc plain_weights;
-  std::function<Implementation(const dnnl::primitive_attr&)> implementation_for;
+  std::function<Implementation(const Attributes&)> implementation_for;
   /// The layouts of its forms of images, or of rows; empty if they have none.
   std::function<std::optional<Layout>(const Shape&, const Desc&)> layout_of;
   std::function<std::vector<float>()> dense_weights;
@@ -118,16 +150,13 @@ double seconds_of_weights(const Convolution& convolution) {
 }
 
 std::vector<Offer> offers_of(const Request& request, const Weighted& weighted) {
-  dnnl::primitive_attr attributes = with_user_scratchpad();
-  if (!weighted.scales.empty()) attributes.set_output_scales(kByFilter, weighted.scales);
-  Implementation chosen = weighted.implementation_for(attributes);
+  Implementation chosen = weighted.implementation_for({.scales = weighted.scales});
   const std::vector<PostOperation> operations = post_operations(request);
   const bool adds = std::any_of(operations.begin(), operations.end(), [](const auto& one) { return one.adds; });
   bool fused = false;
   if (!operations.empty() && (weighted.fuses_additions || !adds)) {
-    attributes.set_post_ops(as_post_ops(operations, chosen.destination));
     try {
-      Implementation with_fused = weighted.implementation_for(attributes);
+      Implementation with_fused = weighted.implementation_for({weighted.scales, operations, chosen.destination});
       fused = with_fused.destination == chosen.destination && (chosen.plain_loops() || !with_fused.plain_loops());
       if (fused) chosen = std::move(with_fused);
     } catch (const dnnl::error&) {  // no implementation does that: the nodes follow one by one
@@ -185,8 +214,8 @@ std::vector<Offer> convolution_of(const Request& request, const Convolution& con
       any_desc(weights, operands.weights), bias_desc(convolution.bias),
       any_desc(dims_of(request.output_shape()), operands.result), dims_of(window.stride), dims_of(window.dilation, 1),
       dims_of(window.pad_begin), dims_of(window.pad_end));
-  const auto implementation_for = [&](const dnnl::primitive_attr& attributes) {
-    return implementation_of<dnnl::convolution_forward>({desc, attributes, cpu()});
+  const auto implementation_for = [&](const Attributes& attributes) {
+    return implementation_of<dnnl::convolution_forward>(desc, attributes);
   };
   // In depthwise convolutions in int8, oneDNN 2.6 adds wrong values to channels that do not fill a register.
   constexpr Extent kRegister = 16;
@@ -203,8 +232,8 @@ std::vector<Offer> linear_of(const Request& request, const Linear& linear, Opera
   const dnnl::inner_product_forward::desc desc(prop_kind::forward_inference, plain_desc(source, operands.source),
                                                any_desc(weights, operands.weights), bias_desc(linear.bias),
                                                plain_desc({source[0], weights[0]}, operands.result));
-  const auto implementation_for = [&](const dnnl::primitive_attr& attributes) {
-    return implementation_of<dnnl::inner_product_forward>({desc, attributes, cpu()});
+  const auto implementation_for = [&](const Attributes& attributes) {
+    return implementation_of<dnnl::inner_product_forward>(desc, attributes);
   };
   const auto as_rows = [](const Shape&, const Desc& form) {
     return std::optional(Layout{program::Order::rows, element_type_of(form)});
