@@ -12,6 +12,7 @@
 #include "engines/cuda/conv_direct/groups.hpp"
 #include "model/oracle/evaluate.hpp"
 #include "support/models.hpp"
+#include "support/sampled.hpp"
 
 namespace spdnn::cuda {
 namespace {
@@ -160,19 +161,21 @@ double ratio(testing::ModelCase one, const DirectForm& form, const Choice& tilin
 
 constexpr std::size_t kMuchMemory = std::size_t{200} << 10U;
 
-/// With room for all channels, and for few of them at a time.
+/// With room for all channels, and for few of them at a time. A sample has every third convolution, of each form
+/// others.
 void expect_within_the_bound(const DirectForm& form, std::size_t little_memory) {
   int several_chunks = 0;
+  std::size_t number = form.images + (form.half ? 1U : 0U);
   for (const testing::ModelCase& one : testing::convolution_battery()) {
     const auto* const convolution = std::get_if<Convolution>(&one.model.nodes[0].operation);
-    if (convolution == nullptr) continue;
+    if (convolution == nullptr || number++ % testing::sampled(3U, 1U) != 0) continue;
     EXPECT_LE(ratio(one, form, fastest(kMuchMemory, form)), 1) << one.name;
     const double with_little_memory = ratio(one, form, fastest(little_memory, form));
     if (with_little_memory == INFINITY) continue;
     EXPECT_LE(with_little_memory, 1) << one.name;
     ++several_chunks;
   }
-  EXPECT_GT(several_chunks, 10);
+  EXPECT_GT(several_chunks, testing::sampled(3, 10));
 }
 
 TEST(EmulatedConvDirect, StaysWithinTheBound) { expect_within_the_bound({}, std::size_t{60} << 10U); }
@@ -236,8 +239,10 @@ TEST(EmulatedConvDirect, AppliesFunctionsOneAfterAnother) {
   const Convolution convolution = testing::random_convolution(rng, 3, 50, testing::same_window(3, 3), 0.5);
   const DirectGroup whole =
       std::move(direct_groups({{33, 3, 5, 9}, {33, 50, 5, 9}, 1, convolution.window}, convolution.weights)[0]);
+  std::size_t number = 0;
   for (const DirectTiling& tiling :
        direct_tilings(whole.shape, whole.weights.entries(), {kMultiprocessors, kMuchMemory})) {
+    if (number++ % testing::sampled(4U, 1U) != 0) continue;
     const std::vector<float> x = testing::random_values(rng, whole.shape.blocks * whole.shape.in_block * 32, -1, 1);
     std::vector<float> expected(whole.shape.blocks * whole.shape.out_block * 32);
     const std::vector<float> other = testing::random_values(rng, expected.size(), -1, 1);

@@ -10,6 +10,7 @@
 #include "engines/cuda/conv_pixels/tiles.cuh"
 #include "model/oracle/evaluate.hpp"
 #include "support/models.hpp"
+#include "support/sampled.hpp"
 
 namespace spdnn::cuda {
 namespace {
@@ -75,11 +76,14 @@ std::vector<float> convolved(const testing::ModelCase& one, const Shape& output,
 
 TEST(EmulatedConvPixels, StaysWithinTheBoundInEveryTiling) {
   std::size_t count = 0;
+  std::size_t number = 0;
   for (const testing::ModelCase& one : testing::convolution_battery()) {
     const auto* const convolution = std::get_if<Convolution>(&one.model.nodes[0].operation);
     if (convolution == nullptr) continue;
     const Bounded expected = evaluate(one.model, one.inputs)[0];
+    ++number;  // a sample takes other tilings of the next convolution
     for (PixelTiling tiling : all_pixel_tilings(shape_of(one, expected.shape))) {
+      if (number++ % testing::sampled(4U, 1U) != 0) continue;
       if (tiling.rows == 0) tiling.rounds = 1 + static_cast<Index>(count % 3);
       if (tiling.rows > 1 && count % 2 == 0) --tiling.rows;
       EXPECT_LE(largest_ratio(expected, convolved(one, expected.shape, tiling)), 1)
@@ -88,7 +92,7 @@ TEST(EmulatedConvPixels, StaysWithinTheBoundInEveryTiling) {
       ++count;
     }
   }
-  EXPECT_GT(count, 300);
+  EXPECT_GT(count, testing::sampled(75U, 300U));
 }
 
 /// Results depend on the number of warps alone: a bundle's entries are added in the same order whatever else differs.

@@ -465,8 +465,9 @@ TEST(GeneratedCode, ComputesInHalves) {
     for (float& one : numbers) one = static_cast<float>(1 + rng.below(steps)) * (rng.below(2) == 0 ? step : -step);
     return numbers;
   };
-  for (const auto& [channels, filters, kernel, stride] :
-       {std::array<Index, 4>{24, 70, 3, 1}, {40, 40, 1, 1}, {16, 66, 3, 2}, {6, 20, 5, 1}}) {
+  using Layer = std::array<Index, 4>;
+  for (const auto& [channels, filters, kernel, stride] : testing::sampled<Layer>(
+           {{16, 66, 3, 2}, {6, 20, 5, 1}}, {{24, 70, 3, 1}, {40, 40, 1, 1}, {16, 66, 3, 2}, {6, 20, 5, 1}})) {
     Window window = testing::same_window(kernel, kernel);
     window.stride = {stride, stride};
     const Shape shape{70, channels, 9, 9};

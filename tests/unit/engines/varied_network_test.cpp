@@ -36,7 +36,7 @@ std::vector<double> activations_by(const char* variant, const Plan& plan, const 
 }
 
 TEST_P(VariedNetworkTest, StaysVariedToTheEnd) {
-  for (const Index layers : {4U, testing::sampled(60U, 240U)}) {
+  for (const Index layers : {4U, testing::sampled(30U, 240U)}) {
     const Network network = bench::varied_network(options(layers), images_);
     network.validate();
     const Plan plan = make_plan(network, parse_passes("dead"));
@@ -48,7 +48,7 @@ TEST_P(VariedNetworkTest, StaysVariedToTheEnd) {
 }
 
 TEST_P(VariedNetworkTest, TheCpuEngineIsEqualToTheLastBit) {
-  const Network network = bench::varied_network(options(60), images_);
+  const Network network = bench::varied_network(options(testing::sampled(20U, 60U)), images_);
   const Plan plan = make_plan(network, parse_passes("dead"));
   const auto in_order = bench::in_order_activations(plan, images_, bench::Products::rounded);
   EXPECT_EQ(activations_by("cpu_openmp", plan, images_), in_order);
@@ -57,7 +57,7 @@ TEST_P(VariedNetworkTest, TheCpuEngineIsEqualToTheLastBit) {
 
 /// If some edges of a layer read other inputs, some bit of the result changes.
 TEST_P(VariedNetworkTest, AnErrorInAnyLayerIsSeen) {
-  const Network network = bench::varied_network(options(60), images_);
+  const Network network = bench::varied_network(options(testing::sampled(20U, 60U)), images_);
   const Plan plan = make_plan(network, parse_passes("dead"));
   const auto right = bench::in_order_activations(plan, images_, bench::Products::fused);
   for (const Index wrong : testing::sampled({1U}, {1U, 30U, 59U})) {

@@ -10,6 +10,7 @@
 #include "support/kernel_contract.hpp"
 #include "support/models.hpp"
 #include "support/random_window.hpp"
+#include "support/sampled.hpp"
 #include "support/sum_functions.hpp"
 
 namespace spdnn {
@@ -77,7 +78,7 @@ std::vector<ModelCase> depthwise_cases() {
   std::vector<ModelCase> cases;
   for (ModelCase& one : testing::convolution_battery())
     if (one.inputs.front().shape[1] == Extent{convolution_of(one).groups}) cases.push_back(std::move(one));
-  for (std::uint32_t seed = 0; seed < 100; ++seed) cases.push_back(random_depthwise(seed));
+  for (std::uint32_t seed = 0; seed < testing::sampled(25U, 100U); ++seed) cases.push_back(random_depthwise(seed));
   testing::Rng rng(81);
   for (const Index kernel : {3U, 5U, 7U})
     for (const Index stride : {1U, 2U})

@@ -8,6 +8,7 @@
 #include "io/networks/text/gz.hpp"
 #include "io/networks/text/source.hpp"
 #include "spdnn/files.hpp"
+#include "support/sampled.hpp"
 #include "support/tsv_support.hpp"
 
 namespace spdnn {
@@ -42,7 +43,8 @@ TEST(MissingNewline, NoLayerThatIsCutWithinALineIsRead) {
   const Scratch scratch;
   for (const LayerText& layer : layer_texts)
     for (const std::string& name : {layer.name, layer.name + ".gz"}) {
-      for (std::size_t size = 1; size <= layer.text.size(); ++size) {
+      const std::size_t step = name.ends_with(".gz") ? testing::sampled(5U, 1U) : 1U;
+      for (std::size_t size = layer.text.size(); size > 0; size -= std::min(size, step)) {
         const std::string cut = layer.text.substr(0, size);
         write(scratch / name, as_stored(name, cut));
         // A TSV that was cut between two lines does not reveal the missing ones.
