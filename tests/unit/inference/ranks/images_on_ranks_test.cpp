@@ -8,6 +8,7 @@
 #include <functional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "cluster/partition.hpp"
 #include "inference/network/input_images.hpp"
@@ -136,7 +137,18 @@ TEST(ImagesOnRanks, TheLargestIdSaysHowManyThereAre) {
   write_images(spec.path, images);
   const ImageSet alone = read_images(spec.path, 500, std::nullopt);
   ASSERT_EQ(alone.images(), 999U);
-  expect_dealt(by_rank(3, [&](Communicator& rank) { return read_images_on_ranks(rank, spec, 500, {}).mine; }), alone);
+  const auto dealt = [&] {
+    expect_dealt(by_rank(3, [&](Communicator& rank) { return read_images_on_ranks(rank, spec, 500, {}).mine; }), alone);
+  };
+  dealt();
+  // In the opposite order the largest id is in the first part.
+  std::ifstream file(spec.path);
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(file, line);) lines.push_back(line + '\n');
+  std::ofstream reversed(spec.path);
+  for (auto line = lines.rbegin(); line != lines.rend(); ++line) reversed << *line;
+  reversed.close();
+  dealt();
 }
 
 TEST(ImagesOnRanks, AMissingNewlineIsNotedAsByOneProcess) {

@@ -1,8 +1,11 @@
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 #include "io/arrays/image_tensor.hpp"
 #include "io/arrays/npy.hpp"
@@ -182,6 +185,9 @@ TEST_F(Safetensors, ContainersThatAreNotSoundAreRefused) {
   refuses(one("F32", "[0]", 0, 8), "8 bytes, expected a shape of 0 in numbers of 4 bytes");
   refuses(one("F16", "[3]", 0, 8), "8 bytes, expected a shape of 3 in numbers of 2 bytes");
   refuses(one("F32", "[4611686018427387904,4611686018427387904]", 0, 8), "8 bytes, expected a shape of");
+  refuses(one("F32", "[4611686018427387906]", 0, 8),  // whose bytes are 8, modulo 2^64
+          "8 bytes, expected a shape of 4611686018427387906 in numbers of 4 bytes");
+  refuses(one("F64", "[2305843009213693953]", 0, 8), "8 bytes, expected a shape of 2305843009213693953");
   for (const std::string offsets : {"[0]", "[0,8,8]", "8", "[\"0\",8]", "[0,-8]", "[0,8.5]", "null"})
     refuses(container("{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":" + offsets + "}}", eight),
             "tensor 'a': data_offsets " + offsets + ", expected two positions");
@@ -220,6 +226,39 @@ TEST_F(Safetensors, WhatIsNoFileIsRefused) {
   expect_refused(directory_.path(), "is a directory", [&] { read_safetensors(directory_.path()); });
   const auto alone = written(directory_ / "alone.safetensors", container("{}", ""));
   expect_refused(directory_ / "architecture.json", "No such file", [&] { read_safetensors(alone); });
+}
+
+TEST_F(Safetensors, WeightsThatAreWrittenToWhileTheyAreReadAreRefused) {
+  const auto path = directory_ / "model.safetensors";
+  model(around(small_convolution), small_filters);
+  const InputFile file(path);
+  EXPECT_NO_THROW(read_safetensors(file, "a.json", around(small_convolution)));
+  last_write_time(path, last_write_time(path) + std::chrono::seconds(2));
+  expect_refused(path, "changed while it was being read: it was written to",
+                 [&] { read_safetensors(file, "a.json", around(small_convolution)); });
+}
+
+/// A batch norm of one channel with that variance.
+std::string norm_architecture(const std::string& more) {
+  return R"({"input_shape":["N",1,2,2],)" + more +
+         R"("nodes":[{"op":"bn","name":"b","inputs":["input"],"channels":1}]})";
+}
+
+TEST_F(Safetensors, VariancePlusEpsilonIsPositive) {
+  const auto weights = [](float variance) {
+    return std::vector<Weight>{{"b.weight", "[1]", {1}},
+                               {"b.bias", "[1]", {0}},
+                               {"b.running_mean", "[1]", {0}},
+                               {"b.running_var", "[1]", {variance}}};
+  };
+  for (const float variance : {0.0F, -0.25F, 1.0F})
+    EXPECT_NO_THROW(model(norm_architecture(R"("bn_epsilon":0.5,)"), weights(variance)));
+  for (const float variance : {-0.5F, -1.0F})
+    refuses_architecture(norm_architecture(R"("bn_epsilon":0.5,)"),
+                         "node 1 'b': a variance plus epsilon is not positive", weights(variance));
+  for (const char* epsilon : {"0", "1", "1.5", "-0.5", "\"0.5\""})
+    refuses_architecture(norm_architecture(R"("bn_epsilon":)" + std::string(epsilon) + ","),
+                         "bn_epsilon " + std::string(epsilon) + ", expected a number between 0 and 1", weights(1));
 }
 
 TEST_F(Safetensors, ConvolutionKeepsItsNonzeros) {
@@ -328,6 +367,15 @@ TEST_F(Safetensors, ArchitecturesThatAreNotSoundAreRefused) {
   refuses_architecture(around(R"({"op":"relu","name":"r","inputs":["input","input"]})"), "node 1 'r': takes 1 input");
   refuses_architecture(R"({"input_shape":["N",2,4,4],"output":"input","nodes":[)" + small_convolution + "]}",
                        "output 'input' is not the name of a node");
+  refuses_architecture(R"({"input_shape":["N",2,4,4],"outputs":["c","input"],"nodes":[)" + small_convolution + "]}",
+                       "output 'input' is not the name of a node");
+  for (const auto& [cin, cout] : {std::pair{3, 2}, {2, 3}, {3, 3}})
+    refuses_architecture(
+        around(fmt::format(R"({{"op":"conv","name":"c","inputs":["input"],"cin":{},"cout":{},"kernel":1,"groups":2}})",
+                           cin, cout)),
+        fmt::format("2 groups do not divide {} input and {} output channels", cin, cout));
+  refuses_architecture(around(R"({"op":"flatten","name":"f","inputs":["input"]})", R"(["N",65536,32768])"),
+                       "more than 2^31-1 elements in N x 65536 x 32768");
   const auto outputs = [&](const std::string& fields) {
     return R"({"input_shape":["N",2,4,4],)" + fields + R"(,"nodes":[)" + small_convolution + "]}";
   };

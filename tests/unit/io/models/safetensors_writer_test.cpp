@@ -154,6 +154,34 @@ TEST_F(WrittenSafetensors, TheSameModelUnderAnotherNameSharesTheGraph) {
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(directory_.path()), {}), 3);
 }
 
+TEST_F(WrittenSafetensors, OutputsAreThoseOfNodes) {
+  testing::ModelBuilder builder;
+  const ValueId x = builder.input({kBatchExtent, 2});
+  const ValueId constant = builder.constant(testing::make_tensor({2}, {0.5F, 3}));
+  const ValueId sum = builder.add(Elementwise{Elementwise::Kind::add}, {x, constant});
+  Model model = builder.finish({sum});
+  for (const ValueId other : {x, constant})
+    for (const std::vector<ValueId>& outputs : std::vector<std::vector<ValueId>>{{other}, {sum, other}}) {
+      model.outputs = outputs;
+      expect_refused(directory_ / "m.safetensors", "is not computed by a node",
+                     [&] { write_safetensors(directory_ / "m.safetensors", model); });
+    }
+  EXPECT_TRUE(std::filesystem::is_empty(directory_.path()));
+}
+
+TEST_F(WrittenSafetensors, AreNotPutBehindALinkToAnotherDirectory) {
+  const Model model = testing::small_network(1, 0.3).model;
+  create_directory(directory_ / "there");
+  write_safetensors(directory_ / "there" / "m.safetensors", model);
+  std::filesystem::create_symlink("there/m.safetensors", directory_ / "m.safetensors");
+  expect_refused(directory_ / "m.safetensors", "is a link to '",
+                 [&] { write_safetensors(directory_ / "m.safetensors", model); });
+  EXPECT_FALSE(exists(directory_ / "architecture.json"));
+  std::filesystem::create_symlink("m.safetensors", directory_ / "there" / "n.safetensors");
+  EXPECT_NO_THROW(write_safetensors(directory_ / "there" / "n.safetensors", model)) << "beside its graph";
+  EXPECT_TRUE(is_symlink(directory_ / "there" / "n.safetensors"));
+}
+
 /// The first write stops between the two files: a second write of the same model completes them, another model is
 /// refused.
 TEST_F(WrittenSafetensors, AnArchitectureThatAwaitsItsWeightsIsReplaced) {

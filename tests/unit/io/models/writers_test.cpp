@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "data/model_families.hpp"
 #include "io/models/model_file.hpp"
@@ -143,6 +144,8 @@ TEST_P(WrittenModel, OtherOperationsAreKept) {
   expect_kept(Reshape{{kBatchExtent, 90}}, shape);
   expect_kept(Reshape{{kBatchExtent, 5, 18}}, shape);
   expect_kept(Reshape{{kBatchExtent, 45}}, {2, 3, 6, 5});
+  expect_kept(Reshape{{4, 45}}, {2, 3, 6, 5});  // as flat as flatten(), but of more images
+  expect_kept(Reshape{{2, 90}}, {2, 3, 6, 5});
   expect_kept(Transpose{{0, 3, 1, 2}}, shape);
   expect_kept(Pad{{0, 0, 1, 2}, {0, 1, 0, 3}, -0.3F}, shape);
   expect_kept(Pad{{0, -1, 0, 2}, {0, 0, -2, -3}, -0.3F}, shape);
@@ -178,6 +181,18 @@ TEST_P(WrittenModel, ConstantsAndOperationsOfTwoAreKept) {
   const ValueId last = builder.add(Concat{1}, {joined, joined});
   static_cast<void>(last);
   expect_kept(builder.finish({joined}));
+}
+
+TEST_P(WrittenModel, AConstantMayHaveALaterNumberThanWhatReadsIt) {
+  ModelBuilder builder;
+  const ValueId x = builder.input({kBatchExtent, 2});
+  const ValueId constant = builder.constant(make_tensor({2}, {0.5F, 3}));
+  Model model = builder.finish({builder.add(Elementwise{Elementwise::Kind::add}, {x, constant})});
+  const ValueId sum = model.outputs[0];
+  std::swap(model.values[constant], model.values[sum]);
+  model.nodes[0].inputs[1] = sum;
+  model.nodes[0].output = model.outputs[0] = constant;
+  expect_same_outputs(again(model), model);
 }
 
 TEST_P(WrittenModel, FamiliesAreKept) {

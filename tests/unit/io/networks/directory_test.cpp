@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
@@ -7,12 +8,15 @@
 #include <functional>
 #include <future>
 #include <iterator>
+#include <set>
 #include <string>
 #include <thread>
+#include <tuple>
 #include <vector>
 
 #include "core/system/descriptor.hpp"
 #include "io/files/directory_lock.hpp"
+#include "io/networks/directory/layer_names.hpp"
 #include "io/networks/directory/replacement.hpp"
 #include "spdnn/error.hpp"
 #include "spdnn/files.hpp"
@@ -171,12 +175,90 @@ TEST_F(NetworkDirectoryTest, AManifestThatIsNoneIsNamed) {
   EXPECT_EQ(error_with("hello\n"),
             "D/spdnn-network.txt:1:1: expected 'spdnn-network-1 complete' or 'spdnn-network-1 incomplete'");
   EXPECT_EQ(error_with("spdnn-network-1 complete\n0123\n"), std::string("D/spdnn-network.txt:2") + kLine);
+  for (const char* const between : {"", " ", "   ", "--", " x", "x ", "\t\t"})
+    EXPECT_EQ(error_with(std::string("spdnn-network-1 complete\n0123456789abcdef") + between + "n4-l1.tsv\n"),
+              std::string("D/spdnn-network.txt:2") + kLine);
   // A writer would remove what is named here.
   EXPECT_EQ(error_with("spdnn-network-1 complete\n0123456789abcdef  ../n4-l1.tsv\n"),
             std::string("D/spdnn-network.txt:2") + kLine);
   fs::remove(net_ / kManifestName);
   fs::create_directory(net_ / kManifestName);
   EXPECT_EQ(error_of_reading(net_), "D/spdnn-network.txt: cannot read: it is a directory, expected a file");
+}
+
+TEST_F(NetworkDirectoryTest, HoldsAsManyLayersAsNeuronsAreGiven) {
+  write(weighted_network(3, 1));
+  const std::vector<Index> two{4, 4, 4};
+  EXPECT_EQ(error_of_reading(net_, {.neurons = two, .layers = 2}), "no error");
+  EXPECT_EQ(error_of_reading(net_, {.neurons = two, .layers = 1}), "no error");
+  EXPECT_EQ(error_of_reading(net_, {.neurons = two}), "D: holds 3 layers, expected 2: 3 numbers of neurons were given");
+  EXPECT_EQ(error_of_reading(net_, {.neurons = two, .layers = 3}),
+            "D: 3 layers were requested, expected at most 2: 3 numbers of neurons were given");
+}
+
+TEST_F(NetworkDirectoryTest, WithoutManifestIsReadWholeWhereAnotherTakesItsPlace) {
+  write(weighted_network(3, 1));
+  write_network(scratch_ / "other", Form::tsv, weighted_network(3, 2));
+  for (const fs::path& place : {net_, scratch_ / "other"}) fs::remove(place / kManifestName);
+  const auto stream = open_layer_files(net_, {.neurons = {kNeurons}});
+  bool replaced = false;
+  NetworkRequest request;
+  request.progress = [&](const ProgressUpdate& update) {
+    if (replaced || update.done == 0) return;
+    replaced = true;
+    fs::rename(net_, scratch_ / "old");
+    fs::rename(scratch_ / "other", net_);
+  };
+  const Network network = read_network(net_, request).network;
+  EXPECT_TRUE(replaced);
+  for (const Layer& layer : network.layers) EXPECT_EQ(layer.weights.entry_value(0), 2);
+  EXPECT_EQ(testing::message_of<DataError>([&] { stream->layers->read(1); }),
+            net_.string() + ": was replaced during reading; read it again once its writer has finished");
+}
+
+TEST_F(NetworkDirectoryTest, FilesHaveTheEndingsOfTheirForm) {
+  for (const auto& [form, weights, biases] : {std::tuple{Form::tsv, ".tsv", ".tsv"},
+                                              {Form::tsv_gz, ".tsv.gz", ".tsv.gz"},
+                                              {Form::matrix_market, ".mtx", ".tsv"}}) {
+    fs::remove_all(net_);
+    write_network(net_, form, weighted_network(2, 1, true));
+    std::set<std::string> names;
+    for (const auto& entry : fs::directory_iterator(net_)) names.insert(entry.path().filename().string());
+    std::set<std::string> expected{std::string(kManifestName)};
+    for (const std::string layer : {"n4-l1", "n4-l2"}) expected.insert({layer + weights, layer + "-bias" + biases});
+    EXPECT_EQ(names, expected);
+  }
+}
+
+TEST_F(NetworkDirectoryTest, BiasesThatDifferNeedFiles) {
+  Network network = weighted_network(3, 1);
+  EXPECT_FALSE(needs_bias_files(network));
+  for (Layer& layer : network.layers) layer.bias.uniform = -0.3;
+  EXPECT_FALSE(needs_bias_files(network));
+  network.layers[2].bias.uniform = -0.35;
+  EXPECT_TRUE(needs_bias_files(network));
+  write(network);
+  const NetworkFile read = read_network(net_, {});
+  EXPECT_TRUE(read.has_bias);
+  for (std::size_t k = 0; k < 3; ++k)
+    for (Index j = 0; j < kNeurons; ++j) EXPECT_EQ(read.network.layers[k].bias[j], network.layers[k].bias[j]);
+  network.layers[2].bias = {-0.3, Array<double>({-0.3, -0.3, -0.3, -0.3})};
+  EXPECT_TRUE(needs_bias_files(network));
+}
+
+TEST(LayerNames, AreOfNumbersThatAnIndexHolds) {
+  const auto parsed = [](const std::string& name) {
+    const auto made = parse_layer_name(name);
+    return made ? fmt::format("{} {}{}", made->neurons, made->layer, made->bias ? " bias" : "") : "none";
+  };
+  EXPECT_EQ(parsed("n4-l12.tsv"), "4 12");
+  EXPECT_EQ(parsed("n4-l12-bias.tsv.gz"), "4 12 bias");
+  EXPECT_EQ(parsed("n2147483647-l2147483647.mtx"), "2147483647 2147483647");
+  EXPECT_EQ(parsed("n4-l0.tsv"), "4 0");
+  for (const char* const name : {"n2147483648-l1.tsv", "n4-l2147483648.tsv", "n4294967295-l1.tsv", "n4294967297-l1.tsv",
+                                 "n0-l1.tsv", "n-4-l1.tsv", "n4-l.tsv", "n4-l1", "n4-l1.tsv.orig", "n4-l1-bias.mtx",
+                                 "xn4-l1.tsv", "N4-l1.tsv", "n4-l1.csv", ""})
+    EXPECT_EQ(parsed(name), "none") << name;
 }
 
 TEST_F(NetworkDirectoryTest, OfUnsortedRowsIsReadAsItWasWritten) {

@@ -114,6 +114,18 @@ TEST(MatrixMarket, LayersMustFitTogether) {
   test::write(scratch / "n3-l2.mtx", real_banner + "4 1 1\n1 1 1\n");
   EXPECT_EQ(error_of([&] { read_network(scratch.path(), {}); }),
             (scratch / "n3-l2.mtx").string() + ": the layer has 4 inputs, expected 2: the outputs of the layer before");
+  test::write(scratch / "n3-l2.mtx", real_banner + "1 5 1\n1 1 1\n");
+  EXPECT_EQ(error_of([&] { read_network(scratch.path(), {}); }),
+            (scratch / "n3-l2.mtx").string() + ": the layer has 1 inputs, expected 2: the outputs of the layer before");
+  test::write(scratch / "n3-l2.mtx", real_banner + "2 5 1\n1 1 1\n");
+  EXPECT_EQ(error_of([&] { read_network(scratch.path(), {}); }), "no error");
+  for (const char* const rows : {"2", "4"}) {
+    test::write(scratch / "n3-l1.mtx", real_banner + rows + " 2 1\n1 1 1\n");
+    EXPECT_EQ(error_of([&] { read_network(scratch.path(), {}); }),
+              (scratch / "n3-l1.mtx").string() + ": the matrix is " + rows +
+                  " x 2, expected 3 rows as the name says, or the numbers given");
+  }
+  test::write(scratch / "n3-l1.mtx", real_banner + "3 2 1\n1 1 1\n");
   EXPECT_EQ(error_of([&] { read_network(scratch.path(), {.neurons = {3}}); }),
             (scratch / "n3-l1.mtx").string() + ":2:1: the matrix is 3 x 2, expected 3 columns, one per output");
 }

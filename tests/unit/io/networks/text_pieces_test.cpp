@@ -1,9 +1,21 @@
 // The meaning of a text does not depend on its division into pieces and rounds, nor on compression.
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <numeric>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "io/networks/text/gz.hpp"
 #include "io/networks/text/matrix_market.hpp"
+#include "io/networks/text/sink.hpp"
+#include "io/networks/text/some_images.hpp"
 #include "io/networks/text/tsv_reader.hpp"
 #include "support/tsv_support.hpp"
 
@@ -53,6 +65,91 @@ TEST(TextPieces, ImagesAreTheSame) {
     const CsrMatrix expected = read_tsv_images(whole, 64, {}).to_csr();
     for_all_pieces(
         all, [&](TextSource& source) { EXPECT_TRUE(test::same(read_tsv_images(source, 64, {}).to_csr(), expected)); });
+  }
+}
+
+/// Entries of images in any order. Those of value 1 come first where `ones_first`, so that bits become rows late.
+struct ShuffledImages {
+  static constexpr Index kImages = 2100;
+  static constexpr Index kNeurons = 70;
+
+  ShuffledImages(unsigned seed, const std::vector<float>& values, bool ones_first) {
+    std::mt19937 random(seed);
+    for (int i = 0; i < 3000; ++i)
+      entries[{random() % kImages, random() % kNeurons}] = values[random() % values.size()];
+    std::vector<std::string> lines;
+    for (const auto& [place, value] : entries)
+      lines.push_back(fmt::format("{}\t{}\t{}\n", place.first + 1, place.second + 1, value));
+    std::shuffle(lines.begin(), lines.end(), random);
+    if (ones_first)
+      std::stable_partition(lines.begin(), lines.end(),
+                            [](const std::string& line) { return line.ends_with("\t1\n"); });
+    text = test::joined(lines);
+  }
+  /// The images `ids` have these entries, but zeros, in the order of neurons.
+  void expect_read(const ImageSet& read, const std::vector<Index>& ids) const {
+    const CsrMatrix rows = read.to_csr();
+    ASSERT_EQ(rows.rows, ids.size());
+    for (Index row = 0; row < rows.rows; ++row) {
+      std::vector<std::pair<Index, float>> found;
+      for (Offset k = rows.offsets[row]; k < rows.offsets[row + 1]; ++k)
+        found.emplace_back(rows.indices[k], rows.entry_value(k));
+      std::vector<std::pair<Index, float>> expected;
+      for (auto at = entries.lower_bound({ids[row], 0}); at != entries.end() && at->first.first == ids[row]; ++at)
+        if (at->second != 0) expected.emplace_back(at->first.second, at->second);
+      EXPECT_EQ(found, expected) << "image " << ids[row];
+    }
+  }
+
+  std::map<std::pair<Index, Index>, float> entries;
+  std::string text;
+};
+
+TEST(TextPieces, ImagesInAnyOrderAreThoseOfTheirEntries) {
+  const std::vector<std::vector<float>> all_values{{1}, {0.5F}, {1, 0.5F}, {0, 0.5F}, {1, 0}, {0}};
+  for (std::size_t kind = 0; kind < all_values.size(); ++kind) {
+    const ShuffledImages images(static_cast<unsigned>(kind), all_values[kind], kind % 2 == 0);
+    const Index largest = images.entries.rbegin()->first.first;
+    std::vector<Index> all(largest + 1);
+    std::iota(all.begin(), all.end(), Index{0});
+    std::vector<Index> some;
+    for (Index id = 3; id < largest; id += id % 5 + 1) some.push_back(id);
+    for (const std::size_t bytes : {std::size_t{200}, std::size_t{5000}, std::size_t{1} << 20U}) {
+      TextSource source("i.tsv", images.text, bytes);
+      images.expect_read(read_tsv_images(source, ShuffledImages::kNeurons, {}), all);
+      TextSource again("i.tsv", images.text, bytes);
+      images.expect_read(read_tsv_images(again, ShuffledImages::kNeurons, largest + 1), all);
+      const EntryList list{{"image", largest + 1, "neuron", ShuffledImages::kNeurons, "value"}};
+      TextSource part("i.tsv", images.text, bytes);
+      images.expect_read(read_some_images(part, list, some), some);
+    }
+  }
+}
+
+TEST(TextPieces, RowsAreCutIntoPiecesThatHaveEachOnce) {
+  for (const std::vector<Offset>& degrees : std::vector<std::vector<Offset>>{{},
+                                                                             {0},
+                                                                             {65535},
+                                                                             {65536},
+                                                                             {65536, 1},
+                                                                             {65536, 0},
+                                                                             {65535, 1, 1},
+                                                                             {1, 65535},
+                                                                             {40000, 40000, 40000, 5},
+                                                                             {200000, 0, 0}}) {
+    std::vector<Offset> offsets{0};
+    for (const Offset degree : degrees) offsets.push_back(offsets.back() + degree);
+    const CsrMatrix matrix{.rows = static_cast<Index>(degrees.size()), .cols = 1, .offsets = Array<Offset>(offsets)};
+    const std::vector<Index> cuts = cut_rows(matrix);
+    EXPECT_EQ(cuts.front(), 0U);
+    EXPECT_EQ(cuts.back(), matrix.rows);
+    EXPECT_TRUE(std::adjacent_find(cuts.begin(), cuts.end(), std::greater_equal<>()) == cuts.end());
+    // A piece ends with the row that fills it.
+    for (std::size_t i = 1; i < cuts.size(); ++i) {
+      EXPECT_LT(offsets[cuts[i] - 1] - offsets[cuts[i - 1]], Offset{65536});
+      const bool last = i + 1 == cuts.size();
+      EXPECT_TRUE(last || offsets[cuts[i]] - offsets[cuts[i - 1]] >= Offset{65536});
+    }
   }
 }
 

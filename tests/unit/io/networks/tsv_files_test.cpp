@@ -271,6 +271,22 @@ TEST(Images, NameTellsTheNeurons) {
   EXPECT_NE(error_of([&] { read_images(scratch / "images.tsv", {}, {}); }), "no error");
 }
 
+TEST(Images, ThatAreNotSoundAreNotWritten) {
+  const Scratch scratch;
+  for (const char* const name : {"i.tsv", "i.tsv.gz", "i.mtx", "i.spdnn"}) {
+    const CsrMatrix outside = matrix(2, 3, {0, 1, 2}, {0, 3}, {1, 2});
+    const CsrMatrix infinite = matrix(2, 3, {0, 1, 2}, {0, 2}, {1, std::numeric_limits<float>::infinity()});
+    for (const CsrMatrix& images : {outside, infinite})
+      EXPECT_EQ(error_of([&] {
+                  write_images(scratch / name, {images});
+                }).find((scratch / name).string() + ": cannot write: "),
+                0U);
+    EXPECT_FALSE(exists(scratch / name));
+    write_images(scratch / name, {matrix(2, 3, {0, 1, 2}, {0, 2}, {1, 2})});
+    EXPECT_EQ(read_images(scratch / name, 3, {}).nonzeros(), 2U);
+  }
+}
+
 TEST(Form, FollowsFromTheName) {
   EXPECT_EQ(form_of("a/n4-l1.tsv"), Form::tsv);
   EXPECT_EQ(form_of("a.tsv.gz"), Form::tsv_gz);

@@ -70,6 +70,17 @@ TEST(ImageDigest, IsOfZerosAndOnesOnly) {
   EXPECT_TRUE(image_digest({make_matrix(4, {})}));
 }
 
+TEST(ImageDigest, WithValuesTellsWhatDiffers) {
+  const auto hashes = [](const testing::Rows& rows) { return hashes_with_values({make_matrix(4, rows)}); };
+  const auto sound = hashes({{{0, 1.0F}, {2, 0.5F}}, {{3, 2.0F}}});
+  EXPECT_EQ(hashes({{{0, 1.0F}, {2, 0.5F}}, {{3, 2.0F}}}), sound);
+  EXPECT_NE(hashes({{{0, 1.0F}}, {{2, 0.5F}, {3, 2.0F}}}), sound) << "of another image";
+  EXPECT_NE(hashes({{{0, 1.0F}, {2, 0.5F}, {3, 2.0F}}, {}}), sound);
+  EXPECT_NE(hashes({{{0, 1.0F}, {1, 0.5F}}, {{3, 2.0F}}}), sound);
+  EXPECT_NE(hashes({{{0, 1.0F}, {2, 0.25F}}, {{3, 2.0F}}}), sound);
+  EXPECT_NE(hashes({{{3, 2.0F}}, {{0, 1.0F}, {2, 0.5F}}}), sound);
+}
+
 TEST(ImageSet, CountsImagesWithoutANonzero) {
   const ImageSet images{make_matrix(70, {{}, {{69, 1.0F}}, {{3, 0.0F}}, {{0, 0.0F}, {1, 2.0F}}, {}})};
   EXPECT_EQ(images.empty_images(), 3U);
