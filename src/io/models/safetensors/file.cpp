@@ -73,7 +73,7 @@ class Entry {
                        available));
     const std::optional<Offset> count = elements(stored_.shape);
     const std::size_t size = bytes_of(stored_.numbers.type);
-    if (!count || *count > (end_ - begin_) / size || *count * size != end_ - begin_)
+    if (!count || *count * size != end_ - begin_)  // no overflow: elements() leaves room for fp64
       fail(fmt::format("{} bytes, expected a shape of {} in numbers of {} bytes", end_ - begin_,
                        shape_text(stored_.shape), size));
     stored_.numbers.count = *count;
