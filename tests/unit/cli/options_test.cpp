@@ -9,7 +9,7 @@ namespace spdnn::cli {
 namespace {
 
 /// The error for these arguments, or "taken".
-std::string refusal(const Arguments& arguments) {
+std::string option_refusal(const Arguments& arguments) {
   OptionGroup group;
   group.options.add_options()("neurons", takes("N"), "")("compare", "");
   po::variables_map values;
@@ -24,17 +24,20 @@ std::string refusal(const Arguments& arguments) {
 }
 
 TEST(Options, NamesThatLookLikePlaceholdersOfMessagesAreUnknown) {
-  EXPECT_EQ(refusal({"--%canonical_option%"}), "unrecognised option '--%canonical_option%'; usage: spdnn test [IN]");
-  EXPECT_EQ(refusal({"--x%original_token%=3"}), "unrecognised option '--x%original_token%'; usage: spdnn test [IN]");
+  EXPECT_EQ(option_refusal({"--%canonical_option%"}),
+            "unrecognised option '--%canonical_option%'; usage: spdnn test [IN]");
+  EXPECT_EQ(option_refusal({"--x%original_token%=3"}),
+            "unrecognised option '--x%original_token%'; usage: spdnn test [IN]");
 }
 
 TEST(Options, TwoDashesThatAreAValueEndNoOptions) {
-  EXPECT_EQ(refusal({"--neurons", "--", "--x%option%="}), "unrecognised option '--x%option%'; usage: spdnn test [IN]");
+  EXPECT_EQ(option_refusal({"--neurons", "--", "--x%option%="}),
+            "unrecognised option '--x%option%'; usage: spdnn test [IN]");
 }
 
 TEST(Options, PercentSignsInValuesAndFileNamesMeanNothing) {
-  EXPECT_EQ(refusal({"--neurons=%value%", "100%.tsv"}), "taken");
-  EXPECT_EQ(refusal({"--", "--100%.tsv"}), "taken");
+  EXPECT_EQ(option_refusal({"--neurons=%value%", "100%.tsv"}), "taken");
+  EXPECT_EQ(option_refusal({"--", "--100%.tsv"}), "taken");
 }
 
 TEST(Options, NumbersOfThingsAreThoseThatAnIndexHolds) {
