@@ -4,7 +4,6 @@
 
 #include <fmt/format.h>
 
-#include <cctype>
 #include <cstdint>
 #include <stdexcept>
 #include <string>
@@ -15,88 +14,63 @@
 #include "model/oracle/evaluate.hpp"
 #include "spdnn/error.hpp"
 #include "support/onnx_file.hpp"
+#include "support/row_text.hpp"
 
 namespace spdnn::onnx_test {
 
 /// Reads `@11 a = Op(x[-1,2,6], i{1,2}, f[2,1]{1,2.5}, -) attr=[1,2] mode='s' >2; Op(a) axis=1`: the operator set, and
-/// nodes. Inputs are x, y, ... with their shapes where they are first named, constants of integers (i) or fp32 numbers
-/// (f), and
-/// `-` for none. `>2` asks for two outputs, of which a is the first, and a1 the second. The last node makes the output.
-class RowReader {
+/// nodes. Inputs are x, y, ... with their shapes where they are first named, constants of integers (i, or with their
+/// type: i8, u8, i16, u16, i32) or fp32 numbers (f), and `-` for none. `>2` asks for two outputs, of which a is the
+/// first, and a1 the second. The last node makes the outputs.
+class RowReader : testing::RowText {
  public:
-  explicit RowReader(std::string_view text) : left_(text) {}
+  explicit RowReader(std::string_view text) : RowText(text) {}
 
   File file() {
     File file(take('@') ? static_cast<int>(integer()) : 17);
-    std::string last;
-    for (int n = 0; n == 0 || take(';'); ++n) last = node(file, n);
-    file.output(last);
+    for (int n = 0; n == 0 || take(';'); ++n) node(file, n);
+    const onnx::NodeProto last = *file.graph().node().rbegin();
+    for (const std::string& name : last.output()) file.output(name);
     return file;
   }
 
  private:
-  bool take(char one) {
-    while (!left_.empty() && left_.front() == ' ') left_.remove_prefix(1);
-    if (left_.empty() || left_.front() != one) return false;
-    left_.remove_prefix(1);
-    return true;
+  static int type_of(const std::string& name) {
+    using onnx::TensorProto;
+    const std::pair<const char*, int> types[] = {{"i", TensorProto::INT64},    {"i8", TensorProto::INT8},
+                                                 {"u8", TensorProto::UINT8},   {"i16", TensorProto::INT16},
+                                                 {"u16", TensorProto::UINT16}, {"i32", TensorProto::INT32}};
+    for (const auto& [text, type] : types)
+      if (name == text) return type;
+    throw std::invalid_argument(fmt::format("no type of constants: {}", name));
   }
-  void expect(char one) {
-    if (!take(one)) throw std::invalid_argument(fmt::format("expected {} at: {}", one, left_));
-  }
-  template <class Is>
-  std::string while_is(const Is& is) {
-    take('\0');
-    std::size_t n = 0;
-    while (n < left_.size() && is(left_[n])) ++n;
-    const std::string found(left_.substr(0, n));
-    left_.remove_prefix(n);
-    return found;
-  }
-  std::string word() {
-    return while_is([](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; });
-  }
-  std::string number() {
-    return while_is([](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '.' || c == '-'; });
-  }
-  std::int64_t integer() { return std::stoll(number()); }
-  template <class Number, class Read>
-  std::vector<Number> list(char open, char close, const Read& read) {
-    std::vector<Number> all;
-    expect(open);
-    while (!take(close)) {
-      all.push_back(static_cast<Number>(read(number())));
-      take(',');
-    }
-    return all;
-  }
-  std::vector<std::int64_t> integers(char open, char close) {
-    return list<std::int64_t>(open, close, [](const std::string& text) { return std::stoll(text); });
-  }
-
   std::string input(File& file) {
     if (take('-')) return "";
     const std::string name = word();
-    const bool shaped = !left_.empty() && left_.front() == '[';
+    const bool shaped = at('[');
     std::vector<std::int64_t> shape;
     if (shaped) shape = integers('[', ']');
-    if (left_.empty() || left_.front() != '{') {
+    if (!at('{')) {
       if (shaped) file.input(name, shape);
       return name;
     }
     const std::string own = fmt::format("c{}", constants_++);
-    if (name == "i") {
+    if (name != "f") {
       const auto values = integers('{', '}');
-      auto& tensor = file.tensor(own, shaped ? shape : std::vector{static_cast<std::int64_t>(values.size())},
-                                 onnx::TensorProto::INT64);
-      for (const std::int64_t value : values) tensor.add_int64_data(value);
+      const int type = type_of(name);
+      auto& tensor = file.tensor(own, shaped ? shape : std::vector{static_cast<std::int64_t>(values.size())}, type);
+      for (const std::int64_t value : values)
+        if (type == onnx::TensorProto::INT64)
+          tensor.add_int64_data(value);
+        else
+          tensor.add_int32_data(static_cast<std::int32_t>(value));
     } else {
       const auto values = list<float>('{', '}', [](const std::string& text) { return std::stof(text); });
       file.floats(own, shaped ? shape : std::vector{static_cast<std::int64_t>(values.size())}, values);
     }
     return own;
   }
-  std::string node(File& file, int n) {
+  void node(File& file, int n) {
     std::string output = fmt::format("n{}", n);
     std::string type = word();
     if (take('=')) output = std::exchange(type, word());
@@ -107,18 +81,17 @@ class RowReader {
       take(',');
     }
     onnx::NodeProto& node = file.node(type, inputs, output);
-    while (!take('\0') && !left_.empty() && left_.front() != ';') {
+    while (!at_end() && !at(';')) {
       if (take('>'))
         for (std::int64_t i = 1, all = integer(); i < all; ++i) node.add_output(fmt::format("{}{}", output, i));
       else
         attribute_of(node);
     }
-    return output;
   }
   void attribute_of(onnx::NodeProto& node) {
     const std::string name = word();
     expect('=');
-    if (!left_.empty() && left_.front() == '[') return set(node, name, integers('[', ']'));
+    if (at('[')) return set(node, name, integers('[', ']'));
     if (take('\'')) {
       set(node, name, while_is([](char c) { return c != '\''; }).c_str());
       return expect('\'');
@@ -130,12 +103,11 @@ class RowReader {
       set(node, name, std::stof(value));
   }
 
-  std::string_view left_;
   int constants_ = 0;
 };
 
-/// `2 x 3: 0 0.5 ...`, what the graph of a row computes for one image of the numbers -2, -1.5, ..., or why it is
-/// refused.
+/// `2 x 3: 0 0.5 ...`, what the graph of a row computes for one image of the numbers -2, -1.5, ..., with ` | ` between
+/// its outputs, or why it is refused.
 inline std::string outcome_of_row(std::string_view row) {
   try {
     const Model model = RowReader(row).file().read();
@@ -148,9 +120,11 @@ inline std::string outcome_of_row(std::string_view row) {
       tensor.values = std::move(values);
       inputs.push_back(std::move(tensor));
     }
-    const Bounded output = evaluate(model, inputs)[0];
-    std::string text = shape_text(output.shape) + ":";
-    for (const double value : output.values) text += fmt::format(" {:.6g}", value + 0.0);  // -0 is 0
+    std::string text;
+    for (const Bounded& output : evaluate(model, inputs)) {
+      text += (text.empty() ? "" : " | ") + shape_text(output.shape) + ":";
+      for (const double value : output.values) text += fmt::format(" {:.6g}", value + 0.0);  // -0 is 0
+    }
     return text;
   } catch (const Error& error) {
     const std::string_view all = error.what();

@@ -235,8 +235,8 @@ TEST(Onnx, AConstantIsOneUnderAllItsNamesAndAnotherInEachShape) {
   file.input("x", {-1, 2, 2}).floats("c", {2}, {1, 2}).integers("shape", {2, 1}).output("y");
   file.node("Identity", {"c"}, "same");
   file.node("Reshape", {"c", "shape"}, "column");
-  file.node("Add", {"x", "c"}, "once");
-  file.node("Add", {"once", "same"}, "twice");
+  file.node("Add", {"x", "same"}, "once");
+  file.node("Add", {"once", "c"}, "twice");
   file.node("Add", {"twice", "column"}, "y");
   std::vector<std::string> constants;
   const Model model = file.read();
@@ -430,6 +430,12 @@ TEST(Onnx, SparseWeightsStaySparse) {
   EXPECT_EQ(only<Linear>(file.read()).weights.csr().entries(), 2U);
   file.graph().mutable_node(0)->set_op_type("Add");
   expect_part(refusal(file), "the constants take far more memory than the file has bytes");
+  file.graph().mutable_node(0)->set_op_type("MatMul");
+  for (const int axis : {1, 0}) {
+    sparse.set_dims(axis, std::int64_t{1} << 31U);
+    expect_part(refusal(file), "an axis is longer than 2^31-1");
+    sparse.set_dims(axis, 64000);
+  }
 }
 
 TEST(Onnx, ExternalDataAreReadFromTheFolderOfTheModel) {

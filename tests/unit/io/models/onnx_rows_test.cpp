@@ -6,20 +6,12 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
-#include <fstream>
-#include <string>
 
 namespace spdnn {
 namespace {
 
 TEST(OnnxRows, EachComputesItsNumbersOrIsRefusedInItsWords) {
-  std::ifstream table(std::filesystem::path(__FILE__).parent_path() / "onnx_rows.txt");
-  ASSERT_TRUE(table);
-  int rows = 0;
-  std::string outcome;
-  for (std::string row; std::getline(table, row) && std::getline(table, outcome); ++rows)
-    EXPECT_EQ("  " + onnx_test::outcome_of_row(row), outcome) << row;
-  EXPECT_GT(rows, 300);
+  testing::expect_rows(std::filesystem::path(__FILE__).parent_path() / "onnx_rows.txt", 500, onnx_test::outcome_of_row);
 }
 
 }  // namespace

@@ -2,12 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
 #include <variant>
 
 #include "io/files/input_file.hpp"
 #include "io/models/model_file.hpp"
 #include "io/models/onnx/proto.hpp"
 #include "io/models/onnx/reader.hpp"
+#include "io/models/onnx/write/graph.hpp"
 #include "io/models/onnx/writer.hpp"
 #include "model/graph/quantised.hpp"
 #include "model/graph/remove_unread.hpp"
@@ -102,6 +104,10 @@ TEST_F(WrittenOnnx, SeveralInputsAndOutputsThatNoNodeMakes) {
   Rng rng(3);
   const std::vector<Tensor> inputs{testing::random_tensor(rng, {3, 2}), testing::random_tensor(rng, {3, 2})};
   EXPECT_EQ(outputs_of(again(model), inputs), outputs_of(model, inputs));
+  std::set<std::string> names;
+  const onnx::ModelProto found = proto(model);
+  for (const onnx::ValueInfoProto& output : found.graph().output()) names.insert(output.name());
+  EXPECT_EQ(names.size(), 4U);
 }
 
 /// Outputs that no node makes get an Identity: one, however often a file is read and written.
@@ -156,6 +162,11 @@ TEST_F(WrittenOnnx, LinearOnMoreAxesIsAProductAndASum) {
     const std::vector<Tensor> inputs{testing::random_tensor(rng, with_batch(shape, 3))};
     EXPECT_EQ(outputs_of(again(model), inputs), outputs_of(model, inputs));
   }
+  onnx_test::File vector;
+  vector.input("x", {4}).floats("w", {4, 3}, std::vector<float>(12, 2)).output("y").node("MatMul", {"x", "w"}, "y");
+  const Model product = vector.read();
+  const std::vector<Tensor> numbers{testing::random_tensor(rng, {4})};
+  EXPECT_EQ(outputs_of(again(product), numbers), outputs_of(product, numbers));
   ModelBuilder flat;
   const ValueId x = flat.input({4});
   expect_refused(path_, "node 'node0' is linear on an input of 4, expected two axes",
@@ -202,7 +213,9 @@ TEST_F(WrittenOnnx, MeansWithDilationNeedALaterSet) {
   Pool pool{.kind = Pool::Kind::average, .window = {.kernel = {3, 3}, .dilation = {2, 1}}};
   const Model dilated = builder.finish({builder.add(pool, {x})});
   EXPECT_EQ(proto(dilated).opset_import(0).version(), 19);
+  EXPECT_EQ(proto(dilated).ir_version(), 9);  // the first that may hold set 19
   EXPECT_EQ(proto(testing::small_network(1, 0.3).model).opset_import(0).version(), 17);
+  EXPECT_EQ(proto(testing::small_network(1, 0.3).model).ir_version(), 8);
   EXPECT_EQ(ModelText::of(again(dilated), false), ModelText::of(dilated, false));
 }
 
@@ -316,6 +329,20 @@ TEST_F(WrittenOnnx, WholeWeightsAreReadByDequantizeLinear) {
   EXPECT_EQ(onnx_bytes(model).dense, 7U * 27 + 4 * 5 + 9 * 168);
 }
 
+TEST_F(WrittenOnnx, WholeWeightsHaveAZeroPointPerRowThoughOneScale) {
+  Rng rng(8);
+  ModelBuilder builder;
+  const ValueId x = builder.input({kBatchExtent, 5});
+  Model model = builder.finish({builder.add(testing::random_linear(rng, 5, 3, 1), {x})});
+  quantise(model, {Quantisation::Kind::int8, 8});
+  TypedMatrix weights = *weights_or_null(model.nodes[0].operation)->typed();
+  weights.values.scales = {0.25F};
+  weights.values.zero_points = {-3, 0, 7};
+  std::get<Linear>(model.nodes[0].operation).weights = Weights(weights);
+  const auto rows = [](const Model& of) { return dense_rows(*weights_or_null(of.nodes[0].operation), 0, 3); };
+  EXPECT_EQ(rows(again(model)), rows(model));
+}
+
 /// Values that are rounded to 8 bits are written as QuantizeLinear and DequantizeLinear, with and without a zero point.
 TEST_F(WrittenOnnx, RoundedValuesAreQuantizeAndDequantizeLinear) {
   Rng rng(9);
@@ -389,6 +416,18 @@ TEST_F(WrittenOnnx, AZeroPointStaysWhatItIs) {
   const std::vector<Tensor> inputs{Tensor{{1, 3}, std::vector<float>{0.3F, -100, 100}}};
   EXPECT_EQ(outputs_of(again(model), inputs), outputs_of(model, inputs));
   EXPECT_EQ(outputs_of(model, inputs)[0], (std::vector<double>{0.5, (-128 + 3) / 2.0, (127 + 3) / 2.0}));
+  // One that another node reads, too, is also written as a number.
+  const std::vector<ValueId> zeros = quantised_values(model)[0].zeros;
+  ASSERT_EQ(zeros.size(), 2U);
+  for (const ValueId zero : zeros) {
+    Model read_twice = model;
+    read_twice.values.push_back({.name = "sum", .shape = {kBatchExtent, 3}, .constant = {}});
+    const auto sum = static_cast<ValueId>(read_twice.values.size() - 1);
+    read_twice.nodes.push_back({"sum", Elementwise{}, {model.outputs[0], zero}, sum});
+    read_twice.outputs = {sum};
+    ASSERT_EQ(quantised_values(read_twice).size(), 1U);
+    EXPECT_EQ(outputs_of(again(read_twice), inputs), outputs_of(read_twice, inputs));
+  }
 }
 
 TEST_F(WrittenOnnx, MoreThanProtobufHoldsIsRefusedBeforeItIsMade) {
@@ -399,6 +438,29 @@ TEST_F(WrittenOnnx, MoreThanProtobufHoldsIsRefusedBeforeItIsMade) {
   expect_refused(path_, "14400000000 bytes are more than the 2 GiB of a protobuf file",
                  [&] { write_onnx(path_, model); });
   EXPECT_FALSE(exists(path_));
+}
+
+/// The bytes of all tensors count together, each by the size of its type.
+TEST_F(WrittenOnnx, TensorsThatTogetherExceedProtobufAreRefused) {
+  const Model model;
+  onnx::GraphProto graph;
+  onnx_writer::GraphWriter writer(model, "m.onnx", graph, false);
+  const Shape half{1 << 14U, 1 << 14U};
+  writer.add_floats("a", half, {});
+  EXPECT_THROW(writer.add_floats("b", half, {}), DataError);
+  Rng rng(8);
+  ModelBuilder builder;
+  const ValueId x = builder.input({kBatchExtent, 5});
+  Model quantised = builder.finish({builder.add(testing::random_linear(rng, 5, 3, 1), {x})});
+  quantise(quantised, {Quantisation::Kind::int8, 8});
+  TypedMatrix weights = *weights_or_null(quantised.nodes[0].operation)->typed();
+  for (const DataType type : {DataType::i8, DataType::u8}) {
+    weights.values.type = type;
+    onnx::GraphProto other;
+    onnx_writer::GraphWriter of_bytes(model, "m.onnx", other, false);
+    of_bytes.add_weights("a", {1 << 15U, 1 << 15U}, Weights(weights), false);
+    EXPECT_THROW(of_bytes.add_weights("b", {1 << 15U, 1 << 15U}, Weights(weights), false), DataError);
+  }
 }
 
 TEST_F(WrittenOnnx, AFullDiskIsNamed) {

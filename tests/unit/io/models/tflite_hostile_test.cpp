@@ -2,6 +2,7 @@
 // fault.
 
 #include <limits>
+#include <utility>
 
 #include "support/tflite_file.hpp"
 
@@ -96,8 +97,60 @@ TEST(TfliteHostile, SparsityThatDoesNotFitIsRefused) {
             where + "traversal_order: 0 is not one of the remaining axes");
   EXPECT_EQ(refused([](TfliteConvFile& file) { file.filters().sparsity->block_map = {7}; }),
             where + "expected traversal_order and dim_metadata of 5 levels, one for each axis and each of blocks");
-  EXPECT_EQ(refused([](TfliteConvFile& file) { file.model.buffers[1]->data.resize(8); }),
-            where + "it describes 3 numbers, and the buffer has 2");
+  for (const int numbers : {2, 4})
+    EXPECT_EQ(refused([&](TfliteConvFile& file) { file.model.buffers[1]->data.resize(std::size_t{4} * numbers); }),
+              where + "it describes 3 numbers, and the buffer has " + std::to_string(numbers));
+  EXPECT_EQ(refused([](TfliteConvFile& file) { file.model.buffers[1]->data.resize(13); }),
+            "net.tflite: tensor 1 'w': 13 bytes do not fit 2 x 1 x 1 x 3 numbers of 4 bytes");
+  EXPECT_EQ(refused([&](TfliteConvFile& file) {
+              file.last_axis().array_segments.Set(list({1, 1, 3}));
+            }),
+            where + "array_segments: expected 3 numbers from 0 to 3");
+  EXPECT_EQ(refused([](TfliteConvFile& file) { file.last_axis().format = static_cast<tflite::DimensionType>(2); }),
+            where + "a level is neither DENSE nor SPARSE_CSR");
+}
+
+TEST(TfliteHostile, BlocksThatDoNotFitAreRefused) {
+  // 2 x 4 weights in blocks of 1 x 2.
+  const auto with = [](auto change) {
+    TfliteFile file;
+    const auto w = file.floats("w", {2, 4}, {3, 4, 5, 6});
+    auto sparsity = csr({2, 2}, {0, 1, 2}, {1, 0});
+    sparsity->traversal_order = {0, 1, 2};
+    sparsity->block_map = {1};
+    sparsity->dim_metadata.push_back(std::make_unique<tflite::DimensionMetadataT>());
+    sparsity->dim_metadata.back()->dense_size = 2;
+    change(*sparsity);
+    file.graph().tensors.back()->sparsity = std::move(sparsity);
+    const auto x = file.input({1, 4});
+    file.output(file.add(Code::FULLY_CONNECTED, {x, w}, {1, 2}, tflite::FullyConnectedOptionsT()));
+    return refusal(file);
+  };
+  using Sparsity = tflite::SparsityParametersT;
+  const std::string where = "net.tflite: tensor 0 'w': sparsity: ";
+  EXPECT_EQ(with([](Sparsity&) {}), "it was read");
+  for (const int length : {0, 3})
+    EXPECT_EQ(with([&](Sparsity& of) { of.dim_metadata.back()->dense_size = length; }),
+              where + "blocks of " + std::to_string(length) + " do not divide axis 1 of 2 x 4");
+  EXPECT_EQ(with([](Sparsity& of) {
+              of.traversal_order = {0, 2, 1};
+              std::swap(of.dim_metadata[1], of.dim_metadata[2]);
+            }),
+            where + "traversal_order: 2 is not one of the remaining axes");
+  EXPECT_EQ(with([](Sparsity& of) {
+              of.traversal_order = {0, -1, 2};
+            }),
+            where + "traversal_order: -1 is not one of the remaining axes");
+  for (const int axis : {-1, 2})
+    EXPECT_EQ(with([&](Sparsity& of) { of.block_map = {axis}; }),
+              where + "block_map: " + std::to_string(axis) + " is not a distinct axis");
+  EXPECT_EQ(with([](Sparsity& of) {
+              of.block_map = {1, 1};
+              of.traversal_order.push_back(3);
+              of.dim_metadata.push_back(std::make_unique<tflite::DimensionMetadataT>());
+              of.dim_metadata.back()->dense_size = 1;
+            }),
+            where + "block_map: 1 is not a distinct axis");
 }
 
 TEST(TfliteHostile, TensorsThatLieAreRefused) {
@@ -106,6 +159,15 @@ TEST(TfliteHostile, TensorsThatLieAreRefused) {
               file.filters().shape = {big, big, big, big};
             }),
             "net.tflite: tensor 1 'w': 2147483647 x 2147483647 x 2147483647 x 2147483647 are too many elements");
+  for (const bool size : {false, true})
+    EXPECT_EQ(
+        refused([&](TfliteConvFile& file) {
+          tflite::BufferT& buffer = *file.model.buffers[1];
+          (size ? buffer.size : buffer.offset) = 12;
+        }),
+        "net.tflite: tensor 1 'w': its bytes lie after the FlatBuffer, which is not supported; they must lie in it");
+  EXPECT_EQ(refused([](TfliteConvFile& file) { file.graph().tensors[0]->type = tflite::TensorType::FLOAT16; }),
+            "net.tflite: tensor 0 'x': inputs of FLOAT16 are not supported");
   EXPECT_EQ(refused([](TfliteConvFile& file) { file.filters().sparsity.reset(); }),
             "net.tflite: tensor 1 'w': 12 bytes do not fit 2 x 1 x 1 x 3 numbers of 4 bytes");
   EXPECT_EQ(refused([](TfliteConvFile& file) { file.filters().shape[0] = 0; }),
@@ -146,6 +208,11 @@ TEST(TfliteHostile, GraphsThatAreNoneAreRefused) {
             "net.tflite: operator 0: its opcode_index 5 does not exist");
   EXPECT_EQ(refused([](TfliteConvFile& file) { file.graph().outputs = {}; }), "net.tflite: the graph has no output");
   EXPECT_EQ(refused([](TfliteConvFile& file) { file.model.subgraphs.clear(); }), "net.tflite: it has no graph");
+  EXPECT_EQ(refused([](TfliteConvFile& file) {
+              file.model.subgraphs.push_back(std::make_unique<tflite::SubGraphT>(*file.model.subgraphs[0]));
+            }),
+            "net.tflite: 2 graphs, as for conditions or loops, are not supported, only one");
+  EXPECT_EQ(refused([](TfliteConvFile& file) { file.graph().inputs = {}; }), "net.tflite: the graph has no input");
   EXPECT_EQ(refused([](TfliteConvFile& file) { file.model.version = 4; }),
             "net.tflite: version 4 of the format is not supported, only 3");
 }

@@ -420,6 +420,48 @@ TEST(Tflite, SparseFiltersAreReadAsSuch) {
   EXPECT_EQ(outputs(file, {1, 1, 3, {1, 10, 100}}), (std::vector<double>{15, -98}));
   const Model model = file.read();
   EXPECT_EQ(std::get<Convolution>(model.nodes.at(0).operation).weights->entries(), 3U);
+  EXPECT_EQ(std::get<Convolution>(model.nodes.at(0).operation).weights.form(), "dense f16");
+}
+
+TEST(Tflite, IndicesOfSparseWeightsHaveAnyOfThreeTypes) {
+  const auto outputs_with = [](auto segments, auto indices) {
+    TfliteFile file;
+    const auto w = file.floats("w", {2, 300}, {1, 2, 3});
+    auto sparsity = csr({2, 300}, {}, {});
+    segments.values = {0, 1, 3};
+    indices.values = {7, 0, 250};
+    sparsity->dim_metadata.back()->array_segments.Set(segments);
+    sparsity->dim_metadata.back()->array_indices.Set(indices);
+    file.graph().tensors.back()->sparsity = std::move(sparsity);
+    const auto x = file.input({1, 300});
+    file.output(file.add(Code::FULLY_CONNECTED, {x, w}, {1, 2}, tflite::FullyConnectedOptionsT()));
+    return evaluate(file.read(), {Tensor{{1, 300}, numbers(300)}}).at(0).values;
+  };
+  const std::vector<float> x = numbers(300);
+  const std::vector<double> expected{x[7], 2 * x[0] + 3 * x[250]};
+  EXPECT_EQ(outputs_with(tflite::Uint8VectorT(), tflite::Uint8VectorT()), expected);
+  EXPECT_EQ(outputs_with(tflite::Uint16VectorT(), tflite::Int32VectorT()), expected);
+  EXPECT_EQ(outputs_with(tflite::Int32VectorT(), tflite::Uint16VectorT()), expected);
+}
+
+TEST(Tflite, AnOldFileHasItsOperatorsInTheShortCode) {
+  TfliteFile file;
+  file.output(file.add(Code::NEG, {file.input({1, 2})}, {1, 2}));
+  file.model.operator_codes[0]->builtin_code = Code::ADD;  // 0, as if it were absent
+  file.model.operator_codes[0]->short_code = static_cast<std::int8_t>(Code::NEG);
+  EXPECT_EQ(evaluate(file.read(), {Tensor{{1, 2}, std::vector<float>{3, -4}}})[0].values, (std::vector<double>{-3, 4}));
+}
+
+TEST(Tflite, WhatNoOutputReadsIsLeftOutAndNamesAreKept) {
+  TfliteFile file;
+  const auto x = file.input({1, 2});
+  file.add(Code::NEG, {x}, {1, 2});
+  file.output(file.add(Code::ABS, {x}, {1, 2}));
+  const Model model = file.read();
+  EXPECT_EQ(model.name, "main");
+  ASSERT_EQ(model.nodes.size(), 1U);
+  EXPECT_EQ(model.nodes[0].name, "y1");
+  EXPECT_EQ(model.values[model.inputs[0]].name, "x");
 }
 
 TEST(Tflite, BlocksOfSparseWeightsHaveTheirPlace) {
@@ -449,6 +491,22 @@ TEST(Tflite, ABatchOfAnyLengthIsGivenOrStated) {
   EXPECT_EQ(stated.values.at(stated.outputs.at(0)).shape, (Shape{kBatchExtent, 4}));
   EXPECT_EQ(tflite_test::refusal(file, Shape{1, 1, 3, 2}),
             "shape: 1 x 1 x 3 x 2, but axis 2 of the input has the length 2");
+  EXPECT_EQ(tflite_test::refusal(file, Shape{1, 1, 2}), "shape: 1 x 1 x 2 for an input of 4 axes");
+  EXPECT_EQ(tflite_test::refusal(file, Shape{0, 1, 2, 2}), "shape: 0 x 1 x 2 x 2, expected lengths of 1..2147483647");
+  EXPECT_EQ(tflite_test::refusal(file, Shape{1, -1, 2, 2}), "shape: 1 x N x 2 x 2, expected lengths of 1..2147483647");
+}
+
+TEST(Tflite, AGivenShapeFillsOpenAxesOfTheOnlyInput) {
+  TfliteFile file;
+  const auto x = file.input({1, 2, 2, 1});
+  file.graph().tensors[0]->shape_signature = {1, -1, -1, 1};
+  file.output(file.add(Code::NEG, {x}, {}));
+  EXPECT_EQ(file.read(Shape{3, 1, 5, 4}).values.at(0).shape, (Shape{3, 1, 5, 4}));
+  EXPECT_EQ(tflite_test::refusal(file, Shape{3, 2, 5, 4}),
+            "shape: 3 x 2 x 5 x 4, but axis 1 of the input has the length 1");
+  file.graph().inputs.push_back(file.tensor("z", {1, 2}));
+  EXPECT_EQ(tflite_test::refusal(file, Shape{3, 1, 5, 4}),
+            "shape: a shape can be given only for a single input, and the model has 2 inputs");
 }
 
 }  // namespace
