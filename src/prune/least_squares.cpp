@@ -128,8 +128,8 @@ Fit better_of(const NormalEquations& equations, Index filter, const NormalEquati
   Fit fit{equations.fitted(filter, given), equations.error(filter, given)};
   std::vector<double>& values = fit.filter.values;
   for (std::size_t i = 0; i < values.size(); ++i) {
-    values[i] = static_cast<float>(values[i]);
-    if (!std::isnormal(values[i])) values[i] = given.values[i];
+    const auto stored = static_cast<float>(values[i]);
+    values[i] = std::isnormal(stored) ? stored : given.values[i];
   }
   fit.after = equations.error(filter, fit.filter);
   return fit.after < fit.before ? fit : Fit{given, fit.before, fit.before};

@@ -100,6 +100,7 @@ TEST(PruneSamples, SquaresOfColumns) {
   squares.add({.count = 1, .inputs = {1, 1}, .targets = {}});
   EXPECT_FLOAT_EQ(squares.roots()[0], std::sqrt(35.F / 3));
   EXPECT_FLOAT_EQ(squares.roots()[1], std::sqrt(2.F / 3));
+  EXPECT_EQ(ColumnSquares(2).roots(), (std::vector<float>{0, 0})) << "no samples";
 }
 
 TEST(LeastSquares, RepairKeepsThePatternAndLowersTheError) {
@@ -136,6 +137,29 @@ TEST(LeastSquares, WeightsThatNothingDeterminesStay) {
   EXPECT_NEAR(fitted.values[0], 3, 0.01);
   EXPECT_EQ(fitted.values[1], 7);
   EXPECT_EQ(NormalEquations(3, 1, false).fitted(0, {{0}, {4}}).values[0], 4) << "no samples";
+}
+
+/// Equations of one column and filter from one sample.
+NormalEquations equation_of(float input, float target) {
+  NormalEquations equations(1, 1, false);
+  equations.add({.count = 1, .inputs = {input}, .targets = {target}});
+  return equations;
+}
+
+TEST(LeastSquares, ErrorsAreRelativeToTheTargetsOfAllGroups) {
+  const std::vector<NormalEquations> groups{equation_of(1, 1), equation_of(1, 3)};
+  const Repaired fitted = repaired(testing::make_matrix(1, {{{0, 0.5F}}, {{0, 1.F}}}), {}, groups);
+  EXPECT_NEAR(fitted.error_before, std::sqrt((0.25 + 4) / (1 + 9)), 1e-6);
+  EXPECT_LT(fitted.error_after, 0.01);
+  const std::vector<NormalEquations> none{equation_of(0, 0)};
+  EXPECT_EQ(repaired(testing::make_matrix(1, {{{0, 0.5F}}}), {}, none).error_before, 0) << "there is nothing to miss";
+}
+
+/// Fp32 holds numbers below 1e-38 with fewer digits, and kernels may take them for zero.
+TEST(LeastSquares, AWeightThatWouldBecomeSubnormalStays) {
+  const std::vector<NormalEquations> groups{equation_of(1, 0)};
+  const Repaired fitted = repaired(testing::make_matrix(1, {{{0, 1.5e-38F}}}), {}, groups);
+  EXPECT_EQ(fitted.weights.values[0], 1.5e-38F);
 }
 
 TEST(LeastSquares, AChangeCostsAHundredthOfTheMeanSquareOfAnInput) {
