@@ -76,6 +76,38 @@ TEST(Contract, TheReferenceSettlesSaturatedImagesAtTheFirstCertifiedLayer) {
   EXPECT_EQ(outcome.alive, (std::vector<std::int64_t>{2, 2, 2}));
 }
 
+/// The first layer's bias revives rows of zeros; those that leave it stay zeros.
+TEST(Contract, TheReferenceSettlesDeadImagesAtTheFirstCertifiedLayer) {
+  const Network network{{testing::make_layer(1, {{{0, -1.0F}}}, 0.5), testing::make_layer(1, {{{0, 1.0F}}}, 0),
+                         testing::make_layer(1, {{{0, 1.0F}}}, 0)},
+                        BiasRule::everywhere,
+                        32.0};
+  const Plan plan = make_plan(network, parse_passes("dead"));
+  ASSERT_EQ(plan.certificates.dead_from, 1U);
+  const ImageSet images{testing::make_matrix(1, {{{0, 4.0F}}, {{0, 0.25F}}, {}})};
+  RunOptions options;
+  options.engine.precision = Precision::fp64;
+  const Outcome outcome = run(find_variant("cpu_reference"), plan, images, options).outcome;
+  EXPECT_EQ(outcome.active, (std::vector<std::int64_t>{2, 2, 2}));
+  EXPECT_EQ(outcome.alive, (std::vector<std::int64_t>{2, 2, 2}));
+  EXPECT_EQ(outcome.categories, (Categories{1, 2}));
+}
+
+TEST(Contract, TheReferenceComputesOneOfIdenticalImages) {
+  const Network network{{testing::make_layer(2, {{{0, 1.0F}, {1, 1.0F}}}, 0), testing::make_layer(1, {{{0, 1.0F}}}, 0)},
+                        BiasRule::non_zeros,
+                        32.0};
+  const ImageSet images{testing::make_matrix(2, {{{0, 1.0F}}, {{0, 2.0F}}, {{1, 1.0F}}, {}, {{1, 2.0F}}})};
+  RunOptions options;
+  options.engine.precision = Precision::fp64;
+  const Outcome outcome =
+      run(find_variant("cpu_reference"), make_plan(network, parse_passes("identical")), images, options).outcome;
+  EXPECT_EQ(outcome.active, (std::vector<std::int64_t>{3, 3}));
+  EXPECT_EQ(outcome.alive, (std::vector<std::int64_t>{4, 4}));
+  EXPECT_EQ(outcome.identical, 2);
+  EXPECT_EQ(outcome.categories, (Categories{0, 1, 2, 4}));
+}
+
 TEST(Contract, AnEngineIsNotMadeForWhatItsVariantRefuses) {
   Variant variant = RecordingEngine::variant();
   variant.support = [](const Plan&, const BatchInfo&, const EngineOptions&) {
@@ -164,6 +196,60 @@ TEST_P(EnginesKeepTheContract, LaterBatchesMayBeSmallerOrEmpty) {
     std::erase_if(kept, [&](Index image) { return image >= count; });
     EXPECT_EQ(part.categories, kept) << count << " images";
   }
+}
+
+/// A common weight may be multiplied last where the images are ones, but not where products would be subnormal.
+TEST_P(EnginesKeepTheContract, LaterBatchesMayHaveOtherNumbers) {
+  plan_ = testing::unreduced_plan(
+      testing::network_of({testing::make_layer(4, {{{0, 0x1p-20F}, {1, 0x1p-20F}, {2, 0x1p-20F}}}, 0, true)}));
+  plan_.cap.reset();
+  const ImageSet ones{testing::make_matrix(4, {{{0, 1.0F}, {1, 1.0F}, {2, 1.0F}}})};
+  const float odd = 0x1.555556p-112F;
+  const ImageSet tiny{testing::make_matrix(4, {{{0, odd}, {1, odd}, {2, odd}}})};
+  const auto after = [&](InspectableEngine& engine, const ImageSet& images) {
+    engine.load(images);
+    testing::advance_to(engine, 0, 1);
+    return engine.activations();
+  };
+  const std::vector<double> expected = after(*testing::engine_for(variant(), plan_, tiny, options()), tiny);
+  engine_ = testing::engine_for(variant(), plan_, tiny, options());
+  after(*engine_, ones);
+  EXPECT_EQ(after(*engine_, tiny), expected);
+}
+
+TEST_P(EnginesKeepTheContract, ACancelledRunMayBeLoadedAgain) {
+  bool cancelled = false;
+  EngineOptions asked = options();
+  asked.threads = 1;  // others ask none
+  asked.cancelled = [&] { return cancelled; };
+  const Outcome expected = load_and_run(images_);
+  engine_ = testing::engine_for(variant(), plan_, images_, asked);
+  engine_->load(images_);
+  cancelled = true;
+  if (variant().device == Device::cpu) {
+    EXPECT_THROW(engine_->advance(0, plan_.depth()), Cancelled);
+  }
+  cancelled = false;
+  EXPECT_EQ(load_and_run(images_).categories, expected.categories);
+}
+
+/// Images that are alike, and become alike later, stand for each other and are counted all the same.
+TEST_P(EnginesKeepTheContract, AliveImagesAreCountedWhateverIsSettled) {
+  const CsrMatrix some = images_.to_csr();
+  testing::Rows rows(150);
+  for (Index image = 0; image < 150; ++image)
+    for (const Index neuron : some.row(image * image % 60)) rows[image].emplace_back(neuron, 1.0F);
+  const ImageSet images{testing::make_matrix(64, rows, true)};
+  std::vector<std::int64_t> expected;
+  for (const char* const passes : {"none", "identical", "saturated,identical", "dead,saturated,identical"}) {
+    plan_ = make_plan(testing::deep_network(20), parse_passes(passes));
+    engine_ = testing::engine_for(variant(), plan_, images, options());
+    const std::vector<std::int64_t> alive = load_and_run(images).alive;
+    if (expected.empty()) expected = alive;
+    EXPECT_EQ(alive, expected) << passes;
+  }
+  EXPECT_GT(expected.front(), expected.back());
+  EXPECT_GT(expected.back(), 0);
 }
 
 TEST_P(EnginesKeepTheContract, LaterBatchesMayBeLargerWhereRowsAreKept) {

@@ -78,6 +78,42 @@ TEST(Overflow, DuplicatesOverflowToo) {
   }
 }
 
+/// In fp64. The first image overflows in layer 8, which its activations do not show from there on; both overflow in
+/// layer 18. The second may not become a duplicate of the first, whose history is another.
+TEST(Overflow, TheReferenceKeepsHistoriesOfEqualRowsApart) {
+  constexpr float kHuge = 3e38F;
+  Network network;
+  for (int k = 0; k < 20; ++k) {
+    const float second = k < 8 ? kHuge : k == 8 ? -kHuge : 0;
+    network.layers.push_back(make_layer(2, {{{0, k < 10 ? 1.0F : kHuge}}, {{1, second}}}, 0));
+  }
+  network.cap.reset();
+  const ImageSet images{make_matrix(2, {{{0, 2.0F}, {1, 2.0F}}, {{0, 2.0F}}, {{0, 2.0F}}})};
+  for (const char* const passes : {"none", "identical"}) {
+    const Outcome outcome = run(find_variant("cpu_reference"), testing::unreduced_plan(network, parse_passes(passes)),
+                                images, options_of(Precision::fp64))
+                                .outcome;
+    EXPECT_EQ(outcome.overflow, (std::vector<Overflow>{{0, 8}, {1, 18}, {2, 18}})) << passes;
+    EXPECT_EQ(outcome.identical, std::string_view(passes) == "none" ? 0 : 1);
+  }
+}
+
+TEST(Overflow, OfABatchIsForgottenByTheNext) {
+  const OverflowingCase c = testing::overflowing_cases().back();
+  const Plan plan = make_plan(c.network, {});
+  const ImageSet none{make_matrix(3, testing::Rows(6))};
+  for (const Variant& variant : variants()) {
+    if (variant.device != Device::cpu) continue;
+    const EngineOptions options{.precision = Precision::fp64, .threads = 2, .may_overflow = true};
+    const auto engine = testing::engine_for(variant, plan, c.images, options);
+    for (const bool overflows : {true, false, true}) {
+      engine->load(overflows ? c.images : none);
+      testing::advance_to(*engine, 0, plan.depth());
+      EXPECT_EQ(engine->outcome().overflow, overflows ? c.in_fp64 : std::vector<Overflow>{}) << variant.name;
+    }
+  }
+}
+
 TEST(Overflow, TheBoundCoversEveryOrderAndIsNotIdle) {
   const auto safe = [](const Network& network, const ImageSet& images, Precision precision) {
     return !may_overflow(testing::unreduced_plan(network), facts_of(images), precision);
@@ -92,6 +128,13 @@ TEST(Overflow, TheBoundCoversEveryOrderAndIsNotIdle) {
   EXPECT_TRUE(safe(network, dark, Precision::fp64));
   network.layers[0].bias.uniform = 1.5e38;
   EXPECT_FALSE(safe(network, bits, Precision::fp32)) << "with the bias";
+  network.layers[0].bias.values = std::vector<double>{-1.5e38};
+  EXPECT_FALSE(safe(network, bits, Precision::fp32)) << "with a negative bias";
+  network.layers[0] = make_layer(2, {{{0, big}, {1, big}}, {}}, 0);
+  for (const std::vector<double>& biases : {std::vector<double>{-1.5e38, 0}, {0, -1.5e38}, {1.5e38, 0}}) {
+    network.layers[0].bias.values = biases;
+    EXPECT_FALSE(safe(network, bits, Precision::fp32)) << "with the largest bias of a neuron, whatever its sign";
+  }
   network.layers[0] = make_layer(2, {{{0, big}, {1, big}, {0, -big}, {1, -big}}}, 0);
   EXPECT_FALSE(safe(network, bits, Precision::fp32)) << "in another order";
   network.layers[0] = make_layer(2, {{{0, 2.0F}}, {{0, -2.0F}, {1, 1.0F}}}, 0);

@@ -53,6 +53,12 @@ TEST(Twins, RowsMustAgreeInOrderWeightsAndBias) {
   EXPECT_EQ(to_vector(planning::first_equal_rows(layer, 0)), expected) << "with every hash the same";
 }
 
+TEST(Twins, ARowIsNoTwinOfALongerOneThatBeginsAsItDoes) {
+  const Layer layer = make_layer(3, {{}, {{0, 0.5F}}, {{0, 0.5F}, {2, 0.25F}}, {{0, 0.5F}}}, {-1, {}});
+  for (const std::uint64_t mask : {~std::uint64_t{0}, std::uint64_t{0}})
+    EXPECT_EQ(to_vector(planning::first_equal_rows(layer, mask)), (Indices{0, 1, 2, 1}));
+}
+
 TEST(Twins, AllDistinctIsEmpty) {
   EXPECT_TRUE(planning::first_equal_rows(make_layer(2, {{{0, 1.0F}}, {{1, 1.0F}}}, {}, true)).empty());
   EXPECT_TRUE(planning::first_equal_rows(make_layer(2, {}, {})).empty());
@@ -208,6 +214,15 @@ TEST(Certificates, SaturatedNeedsARoundingMargin) {
     EXPECT_FALSE(planning::certifiable_cap(cap)) << cap;
 }
 
+/// A bias near 2^20 is rounded by up to 2^-5 each time it is stored or added.
+TEST(Certificates, SaturatedNeedsAMarginForTheRoundingOfALargeBias) {
+  const auto certified = [](double above) {
+    return planning::caps_stay(make_layer(1, {{{0, 0x1p20F}}}, {above - 0x1p20, {}}), BiasRule::everywhere, 1.0);
+  };
+  EXPECT_FALSE(certified(1.2)) << "1.2 - 1/8 for the sum, - 1/8 for the bias";
+  EXPECT_TRUE(certified(1.3));
+}
+
 TEST(Certificates, SaturatedFromTheLastLayerThatFails) {
   const Layer good = make_layer(1, {{{0, 2.0F}}}, {-0.5, {}});
   const Layer bad = make_layer(1, {{{0, 0.5F}}}, {-0.5, {}});
@@ -227,6 +242,28 @@ TEST(Merge, EqualTermsAreAddedUp) {
       planning::merge_terms(make_layer(2, {{{1, 1.0F}, {1, 1.0F}}, {{0, 1.0F}, {0, 1.0F}}}, {}).weights);
   EXPECT_TRUE(even.uniform());
   EXPECT_EQ(even.value, 2.0F);
+}
+
+TEST(Merge, TermsWhoseSumExceedsFp32StayAsTheyAre) {
+  const CsrMatrix weights = make_layer(2, {{{1, 3e38F}, {0, 1.0F}, {1, 3e38F}}, {{0, 1.0F}, {0, 1.0F}}}, {}).weights;
+  const CsrMatrix merged = planning::merge_terms(weights);
+  EXPECT_EQ(terms_of(merged, 0), (Terms{{1, 3e38F}, {0, 1.0F}, {1, 3e38F}}));
+  EXPECT_EQ(terms_of(merged, 1), (Terms{{0, 2.0F}}));
+}
+
+/// Which of the neurons is the worst one does not matter.
+TEST(Merge, BoundsAreThoseOfTheWorstNeuronWhereverItIs) {
+  const Terms heavy{{0, 2.0F}, {1, 2.0F}, {0, 2.0F}, {1, 2.0F}, {0, 2.0F}};
+  const Terms light{{0, 0.25F}, {0, 0.25F}};
+  const auto bounds = [](const Terms& first, const Terms& second) {
+    const Layer layer = make_layer(2, {first, second, second}, {-0.25, {}});
+    const Layer reader = make_layer(3, {{{0, 1.0F}, {0, 1.0F}}, {{1, 1.0F}}}, {-0.25, {}});
+    return make_plan(network_of({layer, reader}), {.twins = true, .merge = true}).fallback->error_bounds;
+  };
+  EXPECT_EQ(bounds(heavy, light)[0], bounds(light, heavy)[0]);
+  EXPECT_EQ(bounds(heavy, light)[0], bounds(heavy, heavy)[0]);
+  EXPECT_EQ(bounds(heavy, light)[1], bounds(light, heavy)[1]);
+  EXPECT_GT(bounds(heavy, light)[0], 4 * bounds(light, light)[0]);
 }
 
 TEST(Merge, KeepsThePlanInOrderBesideIt) {

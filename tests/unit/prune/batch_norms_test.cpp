@@ -70,6 +70,14 @@ TEST(BatchNorms, AChannelThatBecameConstantKeepsItsVariance) {
   EXPECT_FLOAT_EQ(fitted.mean[0], 6.5F) << "the mean of before, 1, stood 0.5 above the norm's";
 }
 
+/// Of many equal numbers, the mean of the squares may be less than the square of the mean, by a rounding.
+TEST(BatchNorms, NoVarianceIsNegative) {
+  for (int i = 1; i < 60; ++i) {
+    ChannelMoments moments = moments_of({{7, 1}, std::vector<float>(7, 0.1F * static_cast<float>(i))});
+    EXPECT_GE(moments.variances()[0], 0) << i;
+  }
+}
+
 TEST(BatchNorms, MomentsAddUp) {
   ChannelMoments moments;
   moments.add({{1, 2, 2}, std::vector<float>{1, 3, 10, 10}});

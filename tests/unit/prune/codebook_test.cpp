@@ -58,6 +58,13 @@ TEST(Codebook, HasAllOfFewValues) {
   EXPECT_EQ(codebook_of({}, 4), std::vector<float>{});
 }
 
+TEST(Codebook, SamplesWithoutWeightLeaveItsNumbersWhereTheyAre) {
+  for (const float number : codebook_of({{-9, 0}, {-8, 0}, {1, 1}, {2, 1}, {3, 1}, {4, 1}}, 4)) {
+    EXPECT_GE(number, -9);
+    EXPECT_LE(number, 4);
+  }
+}
+
 TEST(Codebook, NumbersAreTheMeansOfTheNearestSamples) {
   const std::vector<Sample> samples = normal_samples(2000, 1);
   const std::vector<float> codebook = codebook_of(samples, 16);

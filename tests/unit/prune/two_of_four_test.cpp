@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "prune/quantise.hpp"
 #include "prune/select.hpp"
 #include "spdnn/error.hpp"
 #include "support/equal.hpp"
@@ -37,6 +38,7 @@ TEST(TwoOfFourModel, KeepsEveryBitAndTakesLess) {
   const TwoOfFourForm form = store_two_of_four(model);
   EXPECT_EQ(form.nodes, 1U);
   EXPECT_EQ(form.few, 1U);
+  EXPECT_EQ(form.ordered, 0U);
   EXPECT_LT(form.bytes_after, form.bytes_before);
   EXPECT_EQ(weights_or_null(model.nodes[0].operation)->form(), "csr f32");
   EXPECT_EQ(weights_or_null(model.nodes[1].operation)->form(), "2:4 f32");
@@ -78,6 +80,49 @@ TEST(TwoOfFourModel, WhatFitsInNoOrderIsStoredBesideAndNamed) {
   EXPECT_EQ(form.worst, "node 1 \"node0\" (convolution): row 2 with 2");
   EXPECT_EQ(weights_or_null(model.nodes[0].operation)->form(), "2:4 f32 ordered + 2 csr");
   testing::expect_equal(*matrix_or_null(model.nodes[0].operation), *matrix_or_null(given.nodes[0].operation));
+}
+
+/// 24 of 32 channels have three in each of eight groups, so that 8 of 32 weights are one too many: a quarter.
+TEST(TwoOfFourModel, AQuarterBesideTheGroupsIsNotTooMuch) {
+  std::vector<Index> most;
+  std::vector<Index> others;
+  for (Index channel = 0; channel < 32; ++channel) (channel < 24 ? most : others).push_back(channel);
+  const auto rest_of = [](std::vector<std::vector<Index>> rows) {
+    Model model = model_of_rows(32, rows);
+    const TwoOfFourForm form = store_two_of_four(model);
+    EXPECT_EQ(form.crowded, 0U);
+    return form.rest;
+  };
+  EXPECT_EQ(rest_of({most, others}), 8U);
+  others.pop_back();
+  EXPECT_EQ(testing::message_of<DataError>([&] { rest_of({most, others}); }).substr(0, 19), "more than a quarter");
+}
+
+TEST(TwoOfFourModel, WhatIsStoredBesideAddsUpOverNodes) {
+  Rng rng(10);
+  testing::ModelBuilder builder;
+  ValueId x = builder.input({kN, 32, 2, 2});
+  for (const Index channels : {18U, 17U}) {
+    testing::Rows rows(32);
+    for (Index channel = 0; channel < channels; ++channel) rows[3].emplace_back(channel, 1.F);
+    Convolution convolution;
+    convolution.weights = testing::make_matrix(32, rows);
+    x = builder.add(convolution, {x});
+  }
+  Model model = builder.finish({x});
+  const TwoOfFourForm form = store_two_of_four(model);
+  EXPECT_EQ(form.nodes, 2U);
+  EXPECT_EQ(form.ordered, 2U);
+  EXPECT_EQ(form.weights, 35U);
+  EXPECT_EQ(form.rest, 3U);
+}
+
+TEST(TwoOfFourModel, WeightsThatAreQuantisedStay) {
+  Model model = model_of_groups(true);
+  quantise(model, parse_quantisation("int8"));
+  EXPECT_EQ(testing::message_of<DataError>([&] { store_two_of_four(model); }),
+            "node 1 \"node0\" (convolution): its weights are quantised already (dense i8) and cannot be stored as 2:4; "
+            "begin with the model in floating point");
 }
 
 /// Filters with all weights beside those of groups.

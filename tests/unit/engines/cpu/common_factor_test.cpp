@@ -118,10 +118,30 @@ TEST(CommonFactor, IsNotTakenWhereItWouldShow) {
   EXPECT_FALSE(first(0x1p-10F, 0, 32.0, images_around(3e38))[0]) << "the plain sum overflows";
   EXPECT_FALSE(first(0x1p127F, 0, 32.0, images_around(4))[0]) << "so do the products";
   EXPECT_FALSE(first(0x1p-10F, 0, std::nullopt, images_around(1e-35))[0]) << "subnormal products";
+  const ImageSet mixed{testing::make_matrix(8, {{{0, -1.0F}, {1, 1e-35F}}, {{0, 1.0F}}})};
+  EXPECT_FALSE(first(0x1p-10F, 0, std::nullopt, mixed)[0]) << "beside a large negative number, too";
   EXPECT_FALSE(first(0x1p-10F, 1e-40, 32.0, bits())[1]) << "after a small positive bias";
   EXPECT_TRUE(first(0x1p-10F, -1e-34, 32.0, bits())[1]);
   EXPECT_FALSE(first(0x1p-10F, -1e-35, 32.0, bits())[1]) << "after a small negative one";
   EXPECT_FALSE(first(0x1p-10F, 0, 1e-42, bits())[1]) << "after a small cap";
+}
+
+/// Ones are counted in 16 bits at a time.
+TEST(CommonFactor, BitsAreCountedPastWhatOneCounterHolds) {
+  constexpr Index kDark = 1U << 16U;
+  std::vector<Index> inputs(kDark, 6);
+  inputs.insert(inputs.end(), 10, 5);
+  CsrMatrix weights;
+  weights.rows = 1;
+  weights.cols = 64;
+  weights.offsets = Array<Offset>(std::vector<Offset>{0, inputs.size()});
+  weights.indices = Array<Index>(std::move(inputs));
+  weights.value = 1.0F;
+  Network network = testing::network_of({{weights, {}}});
+  network.cap.reset();
+  const ImageSet images = ImageSet{ImageSet{testing::make_matrix(64, {{{5, 1.0F}}, {{6, 1.0F}}}, true)}.to_bits()};
+  for (const Precision precision : {Precision::fp32, Precision::fp64})
+    EXPECT_EQ(trace(network, images, precision)[0], (std::vector<double>{10, kDark}));
 }
 
 /// More ones than fp32 can count: a sum of equal terms stays where adding another one no longer changes it.

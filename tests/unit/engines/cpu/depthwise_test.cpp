@@ -109,6 +109,20 @@ std::vector<ModelCase> depthwise_cases() {
   }
   cases.push_back(case_of("a sequence", rng, {2, 5, 1, 300}, 2, testing::same_window(1, 9)));
   cases.push_back(case_of("a long sequence", rng, {1, 19, 1, 3000}, 1, testing::same_window(1, 9)));
+  for (const Index size : {3U, 5U}) {
+    for (const auto& dilation : {std::array<Index, 2>{1, 2}, {2, 1}}) {
+      Window dilated = testing::same_window(size, size);
+      dilated.dilation = dilation;
+      cases.push_back(case_of(fmt::format("{0} x {0}, dilated", size), rng, {1, 5, 12, 20}, 1, dilated));
+    }
+    Window beyond{.kernel = {size, size}, .pad_end = {0, 2 * size}};
+    cases.push_back(case_of(fmt::format("{0} x {0}, padding behind", size), rng, {2, 5, 9, 20}, 1, beyond));
+    beyond.kernel[0] = 4;
+    cases.push_back(case_of(fmt::format("4 x {0}, padding behind", size), rng, {2, 5, 9, 20}, 1, beyond));
+  }
+  Window high = testing::same_window(1, 3);
+  high.pad_begin[0] = high.pad_end[0] = 1;
+  cases.push_back(case_of("a row between rows of padding", rng, {1, 5, 1, 9}, 2, high));
   cases.push_back(case_of("padding alone", rng, {1, 2, 1, 1}, 1, {.stride = {3, 3}, .pad_begin = {4, 4}}));
   return cases;
 }

@@ -34,8 +34,9 @@ TEST(PlainLoops, PoolsWithAnyWindowAreThoseOfTheReferenceInBothOrders) {
   dilated.dilation = {2, 2};
   Window before = plain;
   before.pad_begin = {1, 1};
+  Window far{.kernel = {1, 2}, .stride = {1, 3}, .pad_begin = {0, 1}};
   Window around{.kernel = {3, 3}, .stride = {2, 1}, .pad_begin = {1, 0}, .pad_end = {1, 2}};
-  for (const Window& window : {plain, dilated, before, around})
+  for (const Window& window : {plain, dilated, before, far, around})
     for (const Pool::Kind kind : {Pool::Kind::max, Pool::Kind::average})
       for (const bool on : {false, true})
         for (const Shape& from : {Shape{2, 3, 4, 5}, Shape{1, 2, 5, 4}, Shape{1, 1, 4, 4}}) {
@@ -72,6 +73,15 @@ TEST(PlainLoops, PaddingMayLeaveNothingOfTheInput) {
     Floats found(y.values.size());
     pad(of, x.shape, x.values.data(), found.data());
     EXPECT_EQ(largest_ratio(y, found), 0);
+  }
+}
+
+TEST(PlainLoops, ASoftmaxOfLargeNumbersIsFiniteWhereverTheLargestIs) {
+  for (const Floats& x : {Floats{200, 0, -5}, Floats{0, 200, -5}, Floats{-5, 0, 200}, Floats{-200, -300, -400}}) {
+    const Bounded y = expected(Softmax{1}, {{1, 3}, x});
+    Floats found(3);
+    softmax({1, 3}, 1, x.data(), found.data());
+    EXPECT_LE(largest_ratio(y, found), 1) << x[0];
   }
 }
 

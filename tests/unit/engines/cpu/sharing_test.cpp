@@ -74,6 +74,7 @@ TEST_P(SharedImages, ImagesThatAreLoadedAnewAreNotShared) {
   run(1);
   engines_[1]->load(images_);
   EXPECT_EQ(run(1).categories, run(2).categories);
+  EXPECT_TRUE(sharing(1).taken().empty());
 }
 
 INSTANTIATE_TEST_SUITE_P(PassesAndPrecisions, SharedImages,
