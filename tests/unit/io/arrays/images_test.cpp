@@ -234,6 +234,24 @@ TEST_F(ImageTensors, AChannelHasItsOwnMeanAndDivisor) {
   }
 }
 
+TEST_F(ImageTensors, AFlatVectorHasOneChannel) {
+  const auto path = directory_ / "x.npy";
+  write_npy(path, Tensor{{1, 2}, std::vector<float>{3, 5}});
+  ImageRequest request = of({kBatchExtent, 2});
+  request.preprocessing.subtract = {1};
+  EXPECT_EQ(read(path, request), (std::vector<float>{2, 4}));
+  request.preprocessing.subtract = {1, 2};
+  EXPECT_THROW(read_image_tensor(path, request), UsageError);
+}
+
+TEST_F(ImageTensors, OnlyPixelsAboveOneLookUnscaled) {
+  for (const char brightest : {'\1', '\2'}) {
+    const auto path = written(directory_ / "pixels", big_endian(0x803) + big_endian(1) + big_endian(2) + big_endian(3) +
+                                                         text({0, 1, 0, 1, 0}) + brightest);
+    EXPECT_EQ(read_image_tensor(path, of(grey_images)).notes.size(), brightest > 1 ? 1U : 0U);
+  }
+}
+
 TEST_F(ImageTensors, AnArrayInMemoryHasTheNumbersOfItsShape) {
   const ImageTensor taken = image_tensor("images", {{2, 2, 3}, std::vector<float>(12, 3)}, grey_images);
   EXPECT_EQ(taken.tensor.shape, (Shape{2, 1, 2, 3}));
@@ -355,6 +373,9 @@ TEST_F(ImageTensors, DirectoriesInTheOrderOfNames) {
   std::filesystem::remove(folder / "notes.txt");
   written(folder / "d.png", png(3, 2, 8, 0, std::string(9, '\0')));
   expect_refused(folder / "d.png", "an image of 3 x 2, expected 2 x 3",
+                 [&] { read_image_tensor(folder, of(colour_images)); });
+  written(folder / "d.png", png(2, 4, 8, 0, std::string(10, '\0')));
+  expect_refused(folder / "d.png", "an image of 2 x 4, expected 2 x 3",
                  [&] { read_image_tensor(folder, of(colour_images)); });
   std::filesystem::create_directory(directory_ / "empty");
   refuses(directory_ / "empty", "holds no .png, .jpg or .jpeg file", of(grey_images));

@@ -7,7 +7,9 @@
 #include <array>
 #include <filesystem>
 #include <fstream>
+#include <string>
 
+#include "io/files/claimed_size.hpp"
 #include "io/networks/text/gz.hpp"
 #include "io/networks/text/source.hpp"
 #include "io/networks/text/tsv_reader.hpp"
@@ -46,6 +48,18 @@ TEST(InputFile, SaysWhyAFileCannotBeRead) {
   EXPECT_EQ(attempt(directory / "pipe"), place + "/pipe: cannot read: it is a pipe or device, expected a regular file");
 }
 
+TEST(ClaimedSize, IsBelievedUpToALimitThatGrowsWithTheFile) {
+  for (const std::size_t bytes : {std::size_t{0}, std::size_t{8000}}) {
+    const Index most = believed_size(bytes);
+    EXPECT_EQ(most, (1U << 20U) + bytes / 8);
+    EXPECT_EQ(error_of([&] { check_claimed_size("f", most, "neurons", bytes); }), "no error");
+    EXPECT_EQ(error_of([&] { check_claimed_size("f", Offset{most} + 1, "neurons", bytes); }),
+              "f: " + std::to_string(most + 1) + " neurons, expected at most " + std::to_string(most) + " in " +
+                  std::to_string(bytes) + " bytes, or an explicit number");
+  }
+  EXPECT_EQ(believed_size(~std::size_t{0}), kMaxIndex);
+}
+
 /// A process's memory, which has no page at address 0, simulates a disk with a bad block.
 TEST(InputFile, WhatCannotBeReadIsAnErrorAndNotTriedForever) {
   const InputFile file("/proc/self/mem");
@@ -66,6 +80,12 @@ TEST(InputFile, NoticesWhateverChangesItsBytes) {
             path.string() + ": changed while it was being read: it ends after 4 of 9 bytes");
   EXPECT_EQ(error_of([&] { shorter.check_unchanged(); }),
             path.string() + ": changed while it was being read: it has 4 bytes, expected 9");
+
+  test::write(path, "some text");
+  const InputFile longer(path);
+  fs::resize_file(path, 12);
+  EXPECT_EQ(error_of([&] { longer.check_unchanged(); }),
+            path.string() + ": changed while it was being read: it has 12 bytes, expected 9");
 
   for (int again = 0; again < 20; ++again) {  // also where both writes fall into one tick of the clock
     test::write(path, "some text");

@@ -268,7 +268,12 @@ TEST(Images, NameTellsTheNeurons) {
   EXPECT_EQ(read_images(scratch / "images.tsv", 5, 3).neurons(), 5U);
   EXPECT_EQ(error_of([&] { read_images(scratch / "sparse-images-4.tsv", 5, {}); }),
             (scratch / "sparse-images-4.tsv").string() + ": the images are for 4 neurons, expected 5");
-  EXPECT_NE(error_of([&] { read_images(scratch / "images.tsv", {}, {}); }), "no error");
+  EXPECT_EQ(error_of([&] { read_images(scratch / "images.tsv", {}, {}); }),
+            (scratch / "images.tsv").string() +
+                ": the name lacks the number of neurons, expected sparse-images-<neurons>.tsv, or an explicit number");
+  EXPECT_EQ(error_of([&] { read_network(scratch / "images.tsv", {}); }),
+            (scratch / "images.tsv").string() +
+                ": the name lacks the number of neurons, expected n<neurons>-l<layer>.tsv, or an explicit number");
 }
 
 TEST(Images, ThatAreNotSoundAreNotWritten) {
