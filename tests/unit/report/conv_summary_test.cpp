@@ -1,5 +1,6 @@
 #include "report/conv_summary.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -29,6 +30,35 @@ TEST(ConvSummary, MeansAreGeometricOverLayersOfOneSetting) {
   EXPECT_DOUBLE_EQ(means[0].speed_up, 4);
   EXPECT_DOUBLE_EQ(means[1].speed_up, 3);
   EXPECT_DOUBLE_EQ(means[2].speed_up, 7);
+}
+
+/// Two lines that differ in one of the things that make a table of its own.
+TEST(ConvSummary, NothingIsTakenTogetherThatIsNotOfOneTable) {
+  const auto count = [](const auto& change) {
+    std::vector<ConvLine> lines{conv_line("a", 0.5, 2), conv_line("a", 0.9, 3)};
+    change(lines[1]);
+    const std::size_t pairs = conv_break_evens(lines).size();
+    lines[1].sparsity = 0.5;
+    return fmt::format("{} {}", conv_means(lines).size(), pairs);
+  };
+  EXPECT_EQ(count([](ConvLine&) {}), "1 1");
+  EXPECT_EQ(count([](ConvLine& line) { line.table = "u"; }), "2 0");
+  EXPECT_EQ(count([](ConvLine& line) { line.batch = 2; }), "2 0");
+  EXPECT_EQ(count([](ConvLine& line) { line.variant = "other"; }), "2 0");
+  EXPECT_EQ(count([](ConvLine& line) { line.origin.cpu = "other"; }), "2 0");
+  EXPECT_EQ(count([](ConvLine& line) { line.with[0].with = "other"; }), "2 0");
+  EXPECT_EQ(count([](ConvLine& line) { line.layer = "b"; }), "1 0") << "a mean is over layers";
+}
+
+/// The share of zeros that was asked for may not be reached.
+TEST(ConvSummary, BreakEvensAreSharesOfZerosThatTheWeightsHave) {
+  std::vector<ConvLine> lines{conv_line("a", 0.5, 0.5), conv_line("a", 0.9, 2)};
+  lines[0].kept = 0.75;
+  lines[1].kept = 0.25;
+  const ConvBreakEven found = conv_break_evens(lines).at(0);
+  EXPECT_EQ(found.least, 0.25);
+  EXPECT_EQ(found.most, 0.75);
+  EXPECT_NEAR(found.zeros.value(), 0.5, 1e-12);
 }
 
 TEST(ConvSummary, BreakEvenLiesWhereTheLogarithmOfTheSpeedUpIsZero) {

@@ -61,6 +61,12 @@ TEST(Baselines, NeedATimeOrARateAndSizesForATime) {
   EXPECT_EQ(refused("S,P,2,1024,120,60000,,,c,published,x"), "f:2:22: '' is empty, and so is edges_per_second");
   EXPECT_EQ(refused("S,P,2,,120,60000,1,,c,published,x"), "f:2:20: '' is empty, and so is one of the sizes");
   EXPECT_EQ(refused("S,P,2,1024,120,60000,-1,,c,published,x"), "f:2:22: '-1' is not a positive number");
+  for (const char* const number : {"0", "0.0", "inf", "nan", "1e999", "1x"})
+    EXPECT_EQ(refused(std::string("S,P,2,1024,120,60000,") + number + ",,c,published,x"),
+              fmt::format("f:2:22: '{}' is not a positive number", number));
+  for (const char* const count : {"0", "-1", "1.5", "99999999999999999999"})
+    EXPECT_EQ(refused(std::string("S,P,") + count + ",1024,120,60000,1,,c,published,x"),
+              fmt::format("f:2:5: '{}' is not a positive whole number", count));
   EXPECT_EQ(refused("S,P,2,1024,120,60000,1,,c,guessed,x"), "f:2:27: 'guessed' is neither 'published' nor 'run by us'");
   EXPECT_EQ(refused(",P,2,1024,120,60000,1,,c,published,x"), "f:2:1: '' is empty");
   EXPECT_EQ(refused("S,P\n"), "f:2:1: 2 fields, expected 11");
@@ -72,14 +78,14 @@ TEST(Baselines, NeedATimeOrARateAndSizesForATime) {
 }
 
 TEST(JsonFields, PointToTheFieldThatIsWrong) {
-  const std::string text = R"({"median": 1, "seconds": {"infer": {"median": "x"}}, "name": "a\u0007b"})";
+  const std::string text = R"({"median": 1, "seconds": {"infer": {"median": "x"}}, "name": "\u0007b\u001f\u007f c"})";
   const JsonFields line("f:7", text);
   EXPECT_EQ(testing::message_of<DataError>([&] {
               line.number({"seconds", "infer", "median"});
             }),
             R"(f:7:37: seconds.infer.median is "x", expected a number that is not negative)");
   EXPECT_EQ(testing::message_of<DataError>([&] { line.count({"seconds", "plan"}); }), "f:7:15: no field seconds.plan");
-  EXPECT_EQ(line.text({"name"}), "a b");
+  EXPECT_EQ(line.text({"name"}), " b   c");
   EXPECT_EQ(testing::message_of<DataError>([] { JsonFields("f:1", "{\"a\": NaN}"); }).substr(0, 15), "f:1:7: not JSON");
 }
 
@@ -236,6 +242,11 @@ TEST(TextForms, NoTextOfAParagraphIsALinkOrAnImageInMarkdown) {
   // Single and double backticks of foreign text: an unclosed or empty pair starts no code.
   EXPECT_EQ(paragraph("a ``[x](y) b"), "a \\[x](y) b");
   EXPECT_EQ(paragraph("a `b``c` d `[e"), "a `bc` d `[e`");
+}
+
+TEST(TextForms, CodeEndsInLatexWhereItsParagraphDoes) {
+  EXPECT_NE(to_latex({"T", "a `b` c `d", {}}).find("a \\texttt{b} c \\texttt{d}\n"), std::string::npos);
+  EXPECT_NE(to_latex({"T", "a `b` c", {}}).find("a \\texttt{b} c\n"), std::string::npos);
 }
 
 TEST(TextForms, NoLineOfAMarkdownParagraphBeginsABlock) {

@@ -56,6 +56,13 @@ TEST(Html, CellsKeepTheirTextAndAreSortedByTheirNumber) {
   EXPECT_TRUE(has(page, "a <span class=\"unit\">(ms)</span>"));
 }
 
+TEST(Html, NumbersOfAChartAreWholeOrHaveFourDigits) {
+  const Chart bars{
+      .id = "c", .title = "C", .categories = {"p", "q", "r"}, .series = {{"s", {{0, 2}, {1, 2.5}, {2, 0.125}}}}};
+  const std::string page = to_html(one_section({bars}));
+  for (const char* const cell : {">2</td>", ">2.500</td>", ">0.1250</td>"}) EXPECT_TRUE(has(page, cell)) << cell;
+}
+
 TEST(Html, AChartComesWithItsNumbers) {
   const Chart bars{.id = "bars", .title = "Bars", .categories = {"p", "q", "r"}, .series = {{"s", {{1, 2}, {2, 9}}}}};
   const Chart lines{

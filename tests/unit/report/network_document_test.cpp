@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <numeric>
+
 #include "plan/planner.hpp"
 #include "report/by_layer.hpp"
 #include "report/network/document.hpp"
@@ -84,6 +86,13 @@ TEST(Spy, CellsTakeRowsAndColumnsOfALargeOneTogether) {
 
 TEST(NetworkDocument, ManyValuesAreTakenTogether) {
   EXPECT_EQ(network_sections::ranges_of(Histogram({3, 9})), (std::vector<Range>{{3, 3}, {9, 9}}));
+  std::vector<Offset> few(20);
+  std::iota(few.begin(), few.end(), Offset{1});
+  EXPECT_EQ(network_sections::ranges_of(Histogram(few)).size(), 20U);
+  few[19] = 40;
+  EXPECT_EQ(network_sections::ranges_of(Histogram(few)).back(), Range(40, 40)) << "twenty values, each by itself";
+  few.push_back(41);
+  EXPECT_EQ(network_sections::ranges_of(Histogram(few)).front(), Range(1, 3)) << "twenty-one values, taken together";
   std::vector<Offset> near;
   for (Offset value = 101; value <= 140; ++value) near.push_back(value);
   const auto equal = network_sections::ranges_of(Histogram(near));

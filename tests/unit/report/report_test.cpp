@@ -442,6 +442,70 @@ TEST(Report, OfAModelIsReadBackAsItWasWritten) {
   EXPECT_EQ(run.profile[1].seconds, 3);
 }
 
+TEST(Report, OfPartsHasTheSumOfEachPhase) {
+  PhaseSeconds all;
+  double number = 0;
+  const auto next = [&] { return number += 2; };
+  PhaseSeconds one{.load = next(),
+                   .join = next(),
+                   .read = next(),
+                   .plan = next(),
+                   .start = {},
+                   .share = next(),
+                   .upload = next(),
+                   .upload_images = next(),
+                   .warm_up = next(),
+                   .infer = spread({30, 50, 70}),
+                   .checkpoint = next(),
+                   .gather = next(),
+                   .write = next(),
+                   .total = next()};
+  all.add(one);
+  all.add(one);
+  EXPECT_EQ(all.load, 4);
+  EXPECT_EQ(all.join, 8);
+  EXPECT_EQ(all.read, 12);
+  EXPECT_EQ(all.plan, 16);
+  EXPECT_EQ(all.share, 20);
+  EXPECT_EQ(all.upload, 24);
+  EXPECT_EQ(all.upload_images, 28);
+  EXPECT_EQ(all.warm_up, 32);
+  EXPECT_EQ(all.infer.sum, 300);
+  EXPECT_EQ(all.infer.median, 300) << "one trial of several parts";
+  EXPECT_EQ(all.infer.min + all.infer.max, 600);
+  PhaseSeconds later = one;
+  later.add(one);
+  EXPECT_EQ(later.infer.median, 300) << "of all trials of both parts";
+  EXPECT_EQ(all.checkpoint, 36);
+  EXPECT_EQ(all.gather, 40);
+  EXPECT_EQ(all.write, 44);
+  EXPECT_EQ(all.total, 48);
+}
+
+TEST(Report, OfAModelIsConclusiveWhereAllOutputsAre) {
+  const OutputCheck proves{.largest_bound = 0.001, .largest_expected = 1};
+  const OutputCheck says_little{.largest_bound = 1, .largest_expected = 1};
+  const auto conclusive = [](std::vector<OutputCheck> outputs) {
+    return LogitCheck{.against = "", .outputs = std::move(outputs)}.conclusive();
+  };
+  EXPECT_TRUE(conclusive({proves, proves}));
+  EXPECT_FALSE(conclusive({proves, says_little}));
+  EXPECT_FALSE(conclusive({says_little, proves}));
+}
+
+TEST(Report, OfAModelSpeaksOfASingleImageAndNotOfNone) {
+  ModelReport report = full_model_report();
+  LogitCheck& check = *report.expected;
+  check.outside = check.beyond = check.undecided = 1;
+  const std::string one = to_text(report);
+  check.outside = check.beyond = check.undecided = 0;
+  const std::string none = to_text(report);
+  for (const char* const words : {"1 image is outside the bound", "1 image is within it", "1 image is beyond the"}) {
+    EXPECT_NE(one.find(words), std::string::npos) << one;
+    EXPECT_EQ(none.find(words + 2), std::string::npos) << none;
+  }
+}
+
 TEST(Report, RoundingMakesNoNegativeRest) {
   Report report = timed_report();
   report.seconds.total = 303.75 - 1e-12;

@@ -283,6 +283,11 @@ TEST(ResultsDocument, EfficiencyIsOfTheWorkOfEachRankHoweverManyTheFirstRowHas) 
   ASSERT_TRUE(section);
   EXPECT_EQ(column(*find_block<Table>(*section, "scaling-table"), "efficiency of infer"),
             (Texts{"100.0", "100.0", "50.0"}));
+  RunLine longer = run_line("a", 2, 4);
+  longer.total = 4;
+  const auto totals = sections::scaling(evaluate({{run_line("a", 4, 2), longer}, {}}, false));
+  EXPECT_EQ(column(*find_block<Table>(*totals, "scaling-table"), "efficiency of total"), (Texts{"100.0", "25.0"}));
+  EXPECT_EQ(column(*find_block<Table>(*totals, "scaling-table"), "efficiency of infer"), (Texts{"100.0", "100.0"}));
 }
 
 TEST(ResultsDocument, RunsOfOtherBuildsAreNoPointsOfOneSeries) {

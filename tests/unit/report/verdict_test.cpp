@@ -102,6 +102,7 @@ TEST(Verdict, PassesWhereOneComparisonDoesAndNoneFails) {
   const Verdict list = judge(categories, {1, 4}, "list");
   const Verdict sample = judge_sample(categories, {1, 2}, {1}, "sample");
   EXPECT_EQ(combine({list, sample}).status, Status::passed);
+  EXPECT_EQ(combine({sample, list}).status, Status::passed) << "whichever comes first";
   EXPECT_EQ(combine({sample, list}).against, "sample and list");
   EXPECT_EQ(combine({sample, list}).missing, 0U);
   EXPECT_EQ(combine({sample}).status, Status::unverified);
@@ -185,6 +186,8 @@ TEST(Report, RateLeavesOutEmptyImages) {
   EXPECT_NE(to_text(report).find("100000000 images (99999900 of them empty)"), std::string::npos);
   EXPECT_NE(to_json(report).find("\"empty_images\":99999900"), std::string::npos);
   EXPECT_NE(to_json(report).find("\"rate\":25000.0,\"same_categories\""), std::string::npos);
+  report.empty_images = 1;
+  EXPECT_NE(to_text(report).find("100000000 images (1 of them empty)"), std::string::npos);
 }
 
 TEST(Report, JsonIsKeptWhereAPathIsNotUtf8) {
