@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <stdexcept>
 
 #include "plan/planner.hpp"
@@ -194,6 +195,48 @@ TEST(Inference, IsCancelledWhereverItIs) {
       EXPECT_EQ(questions, last);
     }
   }
+}
+
+/// The field of a specification that is refused; empty if it is not.
+std::string refused_field(void (*change)(InferenceSpec&)) {
+  InferenceSpec spec;
+  spec.device = Device::cpu;
+  spec.checkpoint = "not_written";
+  change(spec);
+  try {
+    report_of(spec);
+  } catch (const UsageError& error) {
+    return error.field();
+  }
+  return {};
+}
+
+TEST(Inference, RefusesSettingsThatContradictOneAnother) {
+  using S = InferenceSpec;
+  EXPECT_EQ(refused_field([](S& spec) { spec.trials = 2; }), "checkpoint");
+  EXPECT_EQ(refused_field([](S& spec) { spec.warm_up = 1; }), "checkpoint");
+  EXPECT_EQ(refused_field([](S& spec) { spec.deal = Deal::counter; }), "deal");
+  EXPECT_EQ(refused_field([](S& spec) { spec.activations = true; }), "activations");
+  EXPECT_EQ(refused_field([](S& spec) { spec.max_time = -1; }), "max_time");
+  EXPECT_EQ(refused_field([](S& spec) { spec.max_time = std::nan(""); }), "max_time");
+  EXPECT_EQ(refused_field([](S& spec) { spec.checkpoint_every = 0; }), "checkpoint_every");
+  EXPECT_EQ(refused_field([](S& spec) { spec.checkpoint_every = std::nan(""); }), "checkpoint_every");
+  const auto without = [](void (*change)(S&)) {
+    S spec;
+    spec.device = Device::cpu;
+    change(spec);
+    try {
+      return report_of(spec).outcome.categories.size() == 2 ? std::string() : "other categories";
+    } catch (const UsageError& error) {
+      return error.field();
+    }
+  };
+  EXPECT_EQ(without([](S& spec) { spec.max_time = 1; }), "max_time");
+  EXPECT_EQ(without([](S& spec) { spec.trials = 2, spec.warm_up = 1; }), "");
+  EXPECT_EQ(without([](S& spec) { spec.deal = Deal::counter; }), "");
+  EXPECT_EQ(without([](S& spec) { spec.trials = 0; }), "trials");
+  EXPECT_EQ(without([](S& spec) { spec.warm_up = -1; }), "warm_up");
+  EXPECT_EQ(without([](S& spec) { spec.activations = true, spec.passes = parse_passes("merge"); }), "activations");
 }
 
 /// The errors that the command line shows as those of its options.

@@ -103,6 +103,24 @@ TEST(NetworkSession, OfAMergedPlanRunsBorderlineImagesAgain) {
   EXPECT_GT(borderline, 0U);
 }
 
+/// Of the last layer two neurons are twins, and one is always zero: the plan computes one of the four.
+TEST(NetworkSession, HasTheActivationsOfAllNeuronsGiven) {
+  Network network;
+  network.layers = {testing::make_layer(3, {{{0, 1.F}}, {{1, 1.F}}}, 0),
+                    testing::make_layer(2, {{{0, 1.F}}, {}, {{0, 1.F}}, {{1, 2.F}}}, -0.5)};
+  NetworkSessionSettings settings;
+  settings.variant = "cpu_openmp";
+  settings.activations = true;
+  const NetworkSession session(PlannedNetwork(network, kExactPasses), settings);
+  const ImageSet images{testing::make_matrix(3, {{{0, 2.F}}, {{1, 1.F}}, {{2, 1.F}}})};
+  const Outcome found = session.run(images);
+  EXPECT_EQ(found.activations->cols, 4U);
+  EXPECT_EQ(std::vector<Index>(found.activations->indices.begin(), found.activations->indices.end()),
+            (std::vector<Index>{0, 2, 3}));
+  EXPECT_EQ(std::vector<float>(found.activations->values.begin(), found.activations->values.end()),
+            std::vector<float>(3, 1.5F));
+}
+
 /// The calls to the engine of a session with this variant and batch.
 std::vector<std::string> makes_of(Index batch, const std::vector<ImageSet>& runs, std::size_t most_bytes = 0) {
   const Network network = random_network();

@@ -281,6 +281,38 @@ TEST(PiecesOnRanks, RunSideBySideWithTheOutcomeOfOne) {
   EXPECT_EQ(shares[0][2].ids, (std::vector<Index>{60, 63, 66, 69, 72, 75, 78, 81, 84, 87, 90, 93, 96}));
 }
 
+TEST(TakeLongest, TimesOfRanksAreTheLongestOfEach) {
+  const auto report = [](std::vector<double> infer, double scale, Index batch, std::vector<std::string> notes) {
+    LoopResult one;
+    one.infer_seconds = std::move(infer);
+    one.upload_seconds = 2 * scale;
+    one.load_seconds = 3 * scale;
+    one.warm_up_seconds = 4 * scale;
+    one.gather_seconds = 5 * scale;
+    one.interrupted_seconds = 6 * scale;
+    one.batch = batch;
+    one.notes = std::move(notes);
+    return rank_report_of(one, 8);
+  };
+  const RankReport longer = report({3, 4, 5}, 2, 7, {"a", "b"});
+  const RankReport shorter = report({9, 1}, 1, 5, {"b", "c"});
+  EXPECT_EQ(longer.times.images, 8U);
+  EXPECT_EQ(longer.times.infer_seconds, 4) << "the median";
+  for (const bool turned : {false, true}) {
+    LoopResult all;
+    take_longest(all, turned ? shorter : longer);
+    take_longest(all, turned ? longer : shorter);
+    EXPECT_EQ(all.infer_seconds, (std::vector<double>{9, 4, 5}));
+    EXPECT_EQ(all.upload_seconds, 4);
+    EXPECT_EQ(all.load_seconds, 6);
+    EXPECT_EQ(all.warm_up_seconds, 8);
+    EXPECT_EQ(all.gather_seconds, 10);
+    EXPECT_EQ(all.interrupted_seconds, 12);
+    EXPECT_EQ(all.batch, 7U);
+    EXPECT_EQ(all.notes.size(), 3U);
+  }
+}
+
 TEST(AddTimes, TimesOfPiecesAreSums) {
   RunResult all;
   RunResult piece;

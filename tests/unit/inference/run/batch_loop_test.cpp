@@ -81,6 +81,48 @@ TEST(BatchLoop, ABatchThatMemoryDoesNotTakeIsBegunAgainInHalves) {
   EXPECT_EQ(result.notes[0], "memory ran out with 10 images at a time; from there on at most 5 at a time");
 }
 
+/// Takes a millisecond for each of its calls but reset and finish.
+class Slow final : public Runnable {
+ public:
+  static constexpr double kSeconds = 0.001;
+  void make(Index /*batch*/) override { wait(); }
+  void load(const ImageRange& /*images*/) override { wait(); }
+  void reset() override {}
+  Index advance(Index /*first*/, Index until) override {
+    wait();
+    return until;
+  }
+  void finish() override {}
+  void keep(int /*trial*/) override { wait(); }
+  void gather(const ImageRange& /*images*/) override { wait(); }
+
+ private:
+  static void wait() { std::this_thread::sleep_for(std::chrono::milliseconds(1)); }
+};
+
+TEST(BatchLoop, TimesAreThoseOfAllBatches) {
+  Slow slow;
+  LoopOptions options;
+  options.batch = 2;
+  options.warm_up = 2;
+  options.trials = 3;
+  Offset total = 0;
+  Offset done = 0;
+  options.progress = [&](const ProgressUpdate& update) { total = update.total, done = update.done; };
+  LoopResult result;
+  result.batch = 2;
+  run_in_batches(slow, {.images = 5, .steps = 4}, options, result);  // three batches
+  EXPECT_EQ(total, 3U * 5 * 4);
+  EXPECT_EQ(done, total);
+  EXPECT_GE(result.load_seconds, 3 * Slow::kSeconds);
+  EXPECT_GE(result.upload_seconds, result.load_seconds + Slow::kSeconds);
+  EXPECT_GE(result.warm_up_seconds, 3 * 2 * Slow::kSeconds);
+  ASSERT_EQ(result.infer_seconds.size(), 3U);
+  for (const double seconds : result.infer_seconds) EXPECT_GE(seconds, 3 * Slow::kSeconds);
+  EXPECT_GE(result.gather_seconds, (3 * 3 + 3) * Slow::kSeconds) << "trials kept, and batches gathered";
+  EXPECT_EQ(result.interrupted_seconds, 0);
+}
+
 TEST(BatchLoop, ATrialThatFailedCountsNoTimeOfInfer) {
   LittleRoom room;
   room.to_repeat = 5;
