@@ -17,15 +17,15 @@ SPDNN_CPUS_PER_TASK=12
 SPDNN_GPU_REQUEST=--gres=gpu:h200:4
 SPDNN_SECONDS_TO_STOP=90
 SPDNN_SBATCH_OPTIONS=(--constraint='a&b' --exclusive)
-SPDNN_RESULTS='out puts'
+SPDNN_RESULTS='out puts 50%'
 END
   run jobs/submit.sh infer --nodes 2 --tasks-per-node 4 --name first -- --network 'my net.spdnn' --inputs 'a*b'
   echo "$output"
   [ "$status" -eq 0 ]
-  [ "$output" = "job 77; its log: $site/out puts/logs/spdnn-infer-77.log" ]
+  [ "$output" = "job 77; its log: $site/out puts 50%/logs/spdnn-infer-77.log" ]
   for argument in '--partition=big one' --account=science --qos=low --time=1:30:00 --cpus-per-task=12 --nodes=2 \
     --ntasks-per-node=4 --gres=gpu:h200:4 --signal=B:USR1@90 --constraint='a&b' --exclusive --requeue --open-mode=append \
-    "--output=$site/out puts/logs/%x-%j.log"; do
+    "--output=$site/out puts 50%%/logs/%x-%j.log"; do
     grep -qxF -- "$argument" arguments
   done
   [ "$(tail -n 8 arguments)" = "$(printf '%s\n' "$site/jobs/infer.sbatch" "$site/jobs" '' first --network 'my net.spdnn' --inputs 'a*b')" ]
@@ -74,13 +74,17 @@ END
   mapfile -t names < <(cut -f1 build/cluster/sweep.list)
   [ "${names[0]} ${names[3]}" = "1024x120-auto 1024x480-auto" ]
   [[ "${names[1]}" =~ ^4096x120-auto-2x4-[0-9a-f]{8}$ ]]
+  # Options make other elements by where each of them ends, too.
+  jobs/submit.sh sweep --configs 1024x1 -- --batch 51 --trials 1
+  jobs/submit.sh sweep --configs 1024x1 -- --batch 5 1--trials 1
+  [ "$(tail -n 2 build/cluster/sweep.list | cut -f1 | uniq | wc -l)" -eq 2 ]
   # Other images make other elements.
   echo SPDNN_IMAGES=100 >>jobs/site.sh
   jobs/submit.sh sweep --configs 1024x480
-  grep -qx -- --array=5 arguments
+  grep -qx -- --array=7 arguments
   echo SPDNN_MNIST=train-images.gz >>jobs/site.sh
   jobs/submit.sh sweep --configs 1024x480
-  grep -qx -- --array=6 arguments
+  grep -qx -- --array=8 arguments
   [ "$(cut -f1 build/cluster/sweep.list | tail -n 2 | xargs)" = "1024x480-auto-digits100 1024x480-auto-official" ]
 }
 
@@ -187,4 +191,11 @@ END
   echo "$output"
   [ "${lines[0]}" = "3 elements: 0 in the results, 2 in the queue" ]
   [ "$(grep -o -- '--array=[^ ]*' submitted)" = "--array=3" ]
+  # Without a limit, no array waits for another.
+  make_command squeue <<<'exit 0'
+  : >submitted
+  jobs/submit.sh sweep --configs 1024x11,1024x12,1024x13,1024x14
+  [ "$(wc -l <submitted)" -gt 1 ]
+  run grep -- --dependency submitted
+  [ "$status" -eq 1 ]
 }

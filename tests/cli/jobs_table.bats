@@ -18,10 +18,12 @@ setup() {
     "$SPDNN" infer --model model/m.safetensors --inputs images.npy --json "build/cluster/$name.json" >/dev/null
     jq -e --arg name "$name" '.model.name == $name' "build/cluster/$name.json"
     dense=$(jq .flops.dense "build/cluster/$name.json" | awk '{ printf "%.4g", $1 / 1e9 }')
+    sparse=$(jq .flops.sparse "build/cluster/$name.json" | awk '{ printf "%.4g", $1 / 1e9 }')
     run jobs/submit.sh table
     echo "$output"
     [ "$status" -eq 0 ]
-    awk -v name="$name" -v dense="$dense" '$1 == name { found = $5 == 1 && $9 == dense } END { exit !found }' <<<"$output"
+    awk -v name="$name" -v dense="$dense" -v sparse="$sparse" \
+      '$1 == name { found = $5 == 1 && $9 == dense && $10 == sparse } END { exit !found }' <<<"$output"
   done
 }
 
@@ -55,7 +57,7 @@ make_result() {
   cp "$results/second.json" "$results/first.json"
   change first '.problem.neurons = 256 | .machine.ranks = 3'
   cp "$results/second.json" "$results/a_third.json"
-  change a_third '.problem.layers = 10'
+  change a_third '.problem.layers = 10 | .build.dirty = true'
   run jobs/submit.sh table
   echo "$output"
   [ "$status" -eq 0 ]
@@ -71,6 +73,8 @@ make_result() {
       awk '{ printf "%s %s %s %s %s %s %s %.6f %.4g %.4g %.4g %s %s %s", $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14 }')
     [ "$(xargs <<<"${lines[line]}")" = "$expected" ]
   done
+  # Numbers end in one column.
+  [ "$(awk '{ print index($0, $8) + length($8) }' <<<"$output" | sort -u | wc -l)" -eq 1 ]
 }
 
 @test "the table lists as failed what is no whole result, and shows the others" {
