@@ -124,6 +124,10 @@ print(model.infer(numpy.load("../images.npy"), variant="conv_dense", verify="all
   [[ "$output" == *"No module named 'spdnn'"* ]]
 }
 
+@test "python: masks, rounds and exports of pruning, without PyTorch" {
+  passes prune_masks_test.py
+}
+
 @test "python: pruning in PyTorch, and its example with few images" {
   [ -e /usr/lib/python3/dist-packages/torch ] || skip "needs Debian's python3-torch, which nothing installs"
   passes prune_test.py

@@ -14,6 +14,7 @@ import unittest
 import warnings
 
 import numpy as np
+import scipy.sparse
 from support import (MNIST, activations_of, categories_of, interrupt, random_images, random_weights, resident_bytes,
                      small_network)
 
@@ -48,6 +49,10 @@ class Outcomes(unittest.TestCase):
         self.assertEqual(description["stored_edges"], sum(d["stored_edges"] for d in description["layers"]))
         self.assertEqual(planned.passes, description["passes"])
         self.assertEqual(spdnn.plan(self.network, "none").passes, "none")
+        # Of two equal neurons one is computed; sums of small weights never reach the cap.
+        weights = scipy.sparse.csr_matrix(np.full((2, 2), 0.01, np.float32))
+        twins = spdnn.plan(spdnn.Network([weights, weights], -0.1, cap=32)).describe()
+        self.assertEqual([twins[name] for name in ("edges", "stored_edges", "dead_from", "saturated_from")], [8, 4, 0, 2])
         with self.assertRaisesRegex(spdnn.UsageError, "passes"):
             spdnn.infer(planned, self.images, reduce="none")
 
