@@ -43,7 +43,7 @@ ValueId part(OperatorReader& op, ValueId value, std::size_t axis, Extent first, 
   }
   if (first < 0 || first >= end || end > length)
     op.fail(fmt::format("the elements {} to {} of axis {} with {}", first, end, axis, length));
-  return stepped(op, value, at, first, std::min(step, length), (end - first - 1) / step + 1);
+  return stepped(op, value, at, first, step, (end - first - 1) / step + 1);
 }
 
 /// One axis of a strided slice: where it begins and ends, by the rules of NumPy.

@@ -111,8 +111,7 @@ ValueId sliced(NodeReader& node) {
     const Extent first = within(cut.start);
     const Extent room = within(cut.end) - first;
     if (room < 1) node.fail(fmt::format("nothing is left of axis {} of {}", cut.axis, shape_text(shape)));
-    const Extent step = std::min(cut.step, length);
-    value = stepped(node, value, cut.axis, first, step, (room - 1) / step + 1);
+    value = stepped(node, value, cut.axis, first, cut.step, (room - 1) / cut.step + 1);
   }
   return value;
 }
