@@ -75,6 +75,18 @@ std::vector<ModelCase> all_cases() {
   std::vector<ModelCase> cases = testing::convolution_battery();
   for (std::uint32_t seed = 0; seed < testing::sampled(20U, 60U); ++seed) cases.push_back(random_case(seed));
   testing::Rng rng(71);
+  const Window pointwise{.kernel = {1, 1}};
+  Window strided = pointwise;  // rows and columns must be told apart
+  strided.stride = {2, 3};
+  Window behind = pointwise;
+  behind.pad_end = {1, 2};
+  const Window far_behind{.kernel = {3, 3}, .pad_begin = {1, 1}, .pad_end = {4, 5}};
+  for (const Window& window : {strided, behind, far_behind}) {
+    const Shape shape{2, 5, 9, 11};
+    cases.push_back(testing::convolution_case(fmt::format("behind {}, stride {}", window.pad_end[1], window.stride[1]),
+                                              testing::random_convolution(rng, 5, 6, window, 0.5), shape,
+                                              testing::random_tensor(rng, shape)));
+  }
   for (const Extent size : {7, 14, 28}) {  // the images of networks, with enough channels for several blocks
     const Shape shape{2, 48, size, size};
     for (const Index kernel : {1U, 3U})
