@@ -145,3 +145,22 @@ ended_with() {
       END { exit bad || directives < 4 || !commands }' "jobs/examples/${pair%:*}.sh"
   done
 }
+
+# seconds_of SCRIPT: what it gives its ranks.
+seconds_of() { sed -nE 's/^seconds=([0-9]+) .*/\1/p' "$1"; }
+
+@test "the examples' ranks stop within the time limit, with time for a checkpoint, and Slurm signals and requeues the job" {
+  local limit
+  limit=$((60 * $(sed -n 's/^#SBATCH --time=//p' slurm.sh)))
+  [ "$(seconds_of slurm.sh)" -lt "$limit" ]
+  [ "$(seconds_of slurm.sh)" -gt $((limit - 300)) ] # the signal comes first
+  grep -qx '#SBATCH --signal=B:USR1@300' slurm.sh   # to the script, which passes it on
+  grep -qx '#SBATCH --requeue' slurm.sh
+  grep -qx '#SBATCH --open-mode=append' slurm.sh
+  grep -qx '#PBS -l walltime=01:00:00' pbs.sh
+  grep -qx '#BSUB -W 60' lsf.sh
+  for script in pbs.sh lsf.sh; do
+    [ "$(seconds_of $script)" -le 3300 ]
+    [ "$(seconds_of $script)" -ge 3000 ]
+  done
+}
