@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -141,13 +142,15 @@ TEST(ImagesOnRanks, TheLargestIdSaysHowManyThereAre) {
     expect_dealt(by_rank(3, [&](Communicator& rank) { return read_images_on_ranks(rank, spec, 500, {}).mine; }), alone);
   };
   dealt();
-  // In the opposite order the largest id is in the first part.
+  // From the last image to the first, so that the largest id is in the first part alone.
   std::ifstream file(spec.path);
   std::vector<std::string> lines;
   for (std::string line; std::getline(file, line);) lines.push_back(line + '\n');
-  std::ofstream reversed(spec.path);
-  for (auto line = lines.rbegin(); line != lines.rend(); ++line) reversed << *line;
-  reversed.close();
+  std::stable_sort(lines.begin(), lines.end(),
+                   [](const std::string& a, const std::string& b) { return std::stoi(a) > std::stoi(b); });
+  std::ofstream sorted(spec.path);
+  for (const std::string& line : lines) sorted << line;
+  sorted.close();
   dealt();
 }
 
