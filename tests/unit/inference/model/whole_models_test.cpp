@@ -231,5 +231,62 @@ TEST(WholeModels, OfTheFirstImagesOfAFileTakeLabelsOfAll) {
   EXPECT_THROW(run(), DataError);
 }
 
+/// Of an output of 2 x 3 numbers an array of 3 x 2 is another one.
+TEST(WholeModels, ExpectedOutputsHaveTheShapeOfTheOutputAndAtLeastOneRow) {
+  const auto taken = [](const Tensor& expected) {
+    ModelBuilder builder;
+    const ValueId x = builder.input({kBatchExtent, 6});
+    ModelSpec spec;
+    spec.variant = "conv_reference";
+    spec.truth.expected_outputs = {{"", expected}};
+    ModelInference inference(spec);
+    try {
+      inference.load(builder.finish({builder.add(Reshape{{kBatchExtent, 2, 3}}, {x})}),
+                     make_tensor({1, 6}, {1, 2, 3, 4, 5, 6}));
+      return true;
+    } catch (const DataError&) {
+      return false;
+    }
+  };
+  const std::vector<float> six{1, 2, 3, 4, 5, 6};
+  EXPECT_TRUE(taken(make_tensor({1, 2, 3}, six)));
+  EXPECT_TRUE(taken(make_tensor({1, 2, 1, 3}, six))) << "an axis of length 1 more";
+  EXPECT_FALSE(taken(make_tensor({1, 3, 2}, six)));
+  EXPECT_FALSE(taken(make_tensor({1, 6}, six)));
+  EXPECT_FALSE(taken(make_tensor({0, 2, 3}, {})));
+}
+
+TEST(WholeModels, AnAccuracyIsAskedForOnlyWithLabels) {
+  ModelSpec spec;
+  spec.truth.min_accuracy = 0.5;
+  EXPECT_THROW(ModelInference{spec}, UsageError);
+  spec.truth.label_list = {1};
+  EXPECT_NO_THROW(ModelInference{spec});
+}
+
+/// One image of 2 x 3 pixels of two channels.
+TEST(WholeModels, ChannelsOfImagesInFilesAreLastWhereThatIsSaid) {
+  const TemporaryDirectory directory;
+  ModelSpec spec;
+  spec.path = (directory / "m.onnx").string();
+  spec.inputs.path = (directory / "x.npy").string();
+  spec.variant = "conv_reference";
+  ModelBuilder builder;
+  const ValueId x = builder.input({kBatchExtent, 2, 2, 3});
+  write_model(spec.path, builder.finish({builder.add(testing::make_activation(Activation::Kind::relu), {x})}));
+  const auto numbers = [&](bool last, const Shape& shape) {
+    write_npy(spec.inputs.path, make_tensor(shape, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}), false);
+    spec.inputs.channels_last = last;
+    ModelInference inference(spec);
+    inference.load();
+    inference.plan();
+    inference.run();
+    const Tensor& found = inference.report().outputs[0].values;
+    return std::vector<float>(found.values.begin(), found.values.end());
+  };
+  EXPECT_EQ(numbers(false, {1, 2, 2, 3}), (std::vector<float>{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}));
+  EXPECT_EQ(numbers(true, {1, 2, 3, 2}), (std::vector<float>{1, 3, 5, 7, 9, 11, 2, 4, 6, 8, 10, 12}));
+}
+
 }  // namespace
 }  // namespace spdnn
