@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "io/models/onnx/write/graph.hpp"
 #include "model/oracle/evaluate.hpp"
 #include "spdnn/error.hpp"
 #include "support/onnx_file.hpp"
@@ -106,11 +107,23 @@ class RowReader : testing::RowText {
   int constants_ = 0;
 };
 
+/// The model of an ONNX file that is written of it.
+inline Model written_again(const Model& model) {
+  onnx::ModelProto proto;
+  onnx_writer::GraphWriter graph(model, "net.onnx", *proto.mutable_graph(), false);
+  graph.write();
+  proto.set_ir_version(9);
+  proto.add_opset_import()->set_version(graph.opset());
+  const std::string bytes = proto.SerializeAsString();
+  return read_onnx(InputFile("net.onnx", std::as_bytes(std::span(bytes))));
+}
+
 /// `2 x 3: 0 0.5 ...`, what the graph of a row computes for one image of the numbers -2, -1.5, ..., with ` | ` between
-/// its outputs, or why it is refused.
-inline std::string outcome_of_row(std::string_view row) {
+/// its outputs, or why it is refused; `again`: after it is written and read once more.
+inline std::string outcome_of_row(std::string_view row, bool again = false) {
   try {
-    const Model model = RowReader(row).file().read();
+    Model model = RowReader(row).file().read();
+    if (again) model = written_again(model);
     std::vector<Tensor> inputs;
     for (const ValueId id : model.inputs) {
       Tensor tensor{model.values[id].shape, {}};

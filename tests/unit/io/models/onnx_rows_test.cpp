@@ -10,8 +10,15 @@
 namespace spdnn {
 namespace {
 
+const std::filesystem::path onnx_row_table = std::filesystem::path(__FILE__).parent_path() / "onnx_rows.txt";
+
 TEST(OnnxRows, EachComputesItsNumbersOrIsRefusedInItsWords) {
-  testing::expect_rows(std::filesystem::path(__FILE__).parent_path() / "onnx_rows.txt", 500, onnx_test::outcome_of_row);
+  testing::expect_rows(onnx_row_table, 700, [](const std::string& row) { return onnx_test::outcome_of_row(row); });
+}
+
+TEST(OnnxRows, EachComputesTheSameWhenItIsWrittenAndReadAgain) {
+  testing::expect_rows(onnx_row_table, 700,
+                       [](const std::string& row) { return onnx_test::outcome_of_row(row, true); });
 }
 
 }  // namespace
