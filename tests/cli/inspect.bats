@@ -157,10 +157,12 @@ refused() {
   "$SPDNN" generate model --family lenet5 --out m.spdnn >/dev/null
   "$SPDNN" inspect m.spdnn >printed
   grep -qE '^would run [a-z_]+ fp[0-9]+ for 1 image at a time: ' printed
-  "$SPDNN" inspect m.spdnn --batch 2 | grep -q '^would run .* for 2 images at a time: '
+  "$SPDNN" inspect m.spdnn --batch 2 --json two.json | grep -q '^would run .* for 2 images at a time: '
   "$SPDNN" inspect m.spdnn --html page.html --json model.json >again
   cmp printed again
   jq -e '.would_run != null and .why != ""' model.json
+  jq -se '[.[].variants | map(select(.why_not == null))] | transpose | length > 1 and all(.[0].bytes < .[1].bytes)' \
+    model.json two.json
   [ "$(tail -1 page.html)" = '</html>' ]
   [ "$(grep -cE '(src|href)="?https?:' page.html)" -eq 0 ]
   for id in nodes-table zeros rows skew spy work-by-node variants-table program-table; do grep -q "id=\"$id\"" page.html; done

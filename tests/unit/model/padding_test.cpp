@@ -67,7 +67,8 @@ TEST(FoldPadding, ZerosBeforeAConvolutionAreItsPadding) {
 
 TEST(FoldPadding, OtherPadsBeforeAConvolutionStay) {
   const Convolution convolution = filters_of(strided_window);
-  expect_stays(case_of(image_shape, Pad{{0, 0, 1, 1}, {0, 0, 1, 1}, 0.5F}, convolution));
+  for (const float number : {0.5F, -1.F})
+    expect_stays(case_of(image_shape, Pad{{0, 0, 1, 1}, {0, 0, 1, 1}, number}, convolution));
   expect_stays(case_of(image_shape, Pad{{0, 0, 1, -1}, {0, 0, 1, 1}}, convolution));
   expect_stays(case_of(image_shape, Pad{{0, 0, 1, 1}, {0, 0, -1, 1}}, convolution));
   expect_stays(case_of(image_shape, Pad{{0, 0, -1, 0}, {0, 0, 0, 0}}, convolution));

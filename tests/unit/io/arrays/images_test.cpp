@@ -365,6 +365,11 @@ TEST_F(ImageTensors, DirectoriesInTheOrderOfNames) {
   EXPECT_EQ(planes[18 + 6], 1) << "a grey image has the same in all channels";
   EXPECT_EQ((std::vector<float>(planes.begin() + 36, planes.end())),
             (std::vector<float>{1, 4, 7, 11, 14, 17, 2, 5, 8, 12, 15, 18, 3, 6, 9, 13, 16, 19}));
+  const std::vector<std::filesystem::path> named{folder / "c.png", folder / "b.png"};
+  ImageRequest unlike = of(colour_images);
+  EXPECT_EQ(list(read_pictures(named, unlike).tensor.values).at(6), 2);
+  unlike.preprocessing.subtract = {1, 2, 3, 4};
+  EXPECT_THROW(read_pictures(named, unlike), UsageError) << "a mean for each of four channels";
   expect_refused(folder / "c.png", "an image in colour", [&] { read_image_tensor(folder, of(grey_images)); });
   refuses(folder, "images of 1 or 3 channels, but the model takes 2 x 2 x 3", of({kBatchExtent, 2, 2, 3}));
 

@@ -60,6 +60,14 @@ TEST_F(WrittenSafetensors, NumbersBeginAtAMultipleOfEightBytes) {
   }
 }
 
+TEST_F(WrittenSafetensors, ARowMayBeLongerThanWhatIsWrittenAtATime) {
+  constexpr Index kInputs = (1U << 20U) + 1;
+  const Linear rows{testing::make_matrix(kInputs, {{{0, 1.F}}, {{kInputs - 1, 2.F}}}), {}};
+  ModelBuilder builder;
+  const Model model = builder.finish({builder.add(rows, {builder.input({kBatchExtent, kInputs})})});
+  EXPECT_EQ(ModelText::of(again(model), false), ModelText::of(model, false));
+}
+
 /// If the time were that of the square of their number, this test would take minutes.
 TEST_F(WrittenSafetensors, ManyNodesMayHaveOneName) {
   const std::size_t count = testing::sampled(2'000U, 8'000U);
