@@ -104,7 +104,7 @@ JOINED := src/bench+src/cli src/cluster+src/inference+src/report src/model+src/p
 UNIT_SOURCES := $(sort $(shell find tests/unit -name '*.cpp'))
 EMULATED_SOURCES := $(sort $(shell find tests/emulation -name '*.cpp'))
 IN_UNITS    := $(if $(filter 1,$(UNITY)),$(filter-out $(ALONE),$(HOST_SOURCES) $(HOST_HALVES) $(ONEDNN_SOURCES) $(UNIT_SOURCES) $(EMULATED_SOURCES)))
-UNITS       := $(shell printf '%s\n' $(IN_UNITS) | LC_ALL=C awk -F/ -v most=36 -v most_cold=128 -v most_tests=96 -v alone='src/engines/cpu src/io/arrays src/io/models/tflite' -v rooms='src/engines/cuda' -v cold='$(COLD)' -v joined='$(JOINED)' -f make/units.awk)
+UNITS       := $(shell printf '%s\n' $(IN_UNITS) | LC_ALL=C awk -F/ -v most=36 -v most_cold=128 -v most_tests=72 -v alone='src/engines/cpu src/io/arrays src/io/models/tflite' -v rooms='src/engines/cuda' -v cold='$(COLD)' -v joined='$(JOINED)' -f make/units.awk)
 files_of     = $(subst :, ,$(word 2,$(subst =, ,$(filter $1=%,$(UNITS)))))
 UNIT_NAMES  := $(foreach unit,$(UNITS),$(firstword $(subst =, ,$(unit))))
 # objects,FILES: the object files that contain these source files, as units or alone.

@@ -12,28 +12,28 @@ namespace spdnn {
 namespace {
 
 /// What one image has of an output.
-struct Numbers {
+struct ImageNumbers {
   std::vector<float> found;
   std::vector<double> expected;
   std::vector<double> bounds;
 };
 
-Compared view(const Numbers& numbers) { return {numbers.found, numbers.expected, numbers.bounds}; }
+Compared view(const ImageNumbers& numbers) { return {numbers.found, numbers.expected, numbers.bounds}; }
 
 OutputComparer plain(const std::string& name, std::size_t numbers) { return {name, std::vector<bool>(numbers)}; }
 
 /// The check of one output of two numbers, image by image.
-OutputCheck check_of_images(const std::vector<Numbers>& images, double factor = 1, bool probabilities = false) {
+OutputCheck check_of_images(const std::vector<ImageNumbers>& images, double factor = 1, bool probabilities = false) {
   OutputComparer comparer("y", std::vector<bool>(2, probabilities));
-  for (const Numbers& image : images) comparer.add(view(image));
+  for (const ImageNumbers& image : images) comparer.add(view(image));
   return comparer.take(factor).first;
 }
 
 /// Each of them is largest in another image, and in another order of the two.
 TEST(OutputComparer, HasTheLargestOfAllImages) {
-  const Numbers off{{1, 3}, {1, 2}, {0.5, 0.5}};
-  const Numbers loose{{1, 1}, {1, 1}, {4, 0.25}};
-  const Numbers large{{-16, 1}, {-16, 1}, {0.25, 0.25}};
+  const ImageNumbers off{{1, 3}, {1, 2}, {0.5, 0.5}};
+  const ImageNumbers loose{{1, 1}, {1, 1}, {4, 0.25}};
+  const ImageNumbers large{{-16, 1}, {-16, 1}, {0.25, 0.25}};
   for (const auto& images :
        {std::vector{off, loose, large}, std::vector{large, loose, off}, std::vector{loose, off, large}}) {
     const OutputCheck check = check_of_images(images);
@@ -48,7 +48,7 @@ TEST(OutputComparer, HasTheLargestOfAllImages) {
 }
 
 TEST(OutputComparer, WidensTheToleranceByAFactorUpToAMost) {
-  const Numbers off{{1, 3}, {1, 2}, {8, 8}};
+  const ImageNumbers off{{1, 3}, {1, 2}, {8, 8}};
   for (const bool probabilities : {false, true}) {
     const OutputCheck one = check_of_images({off}, 1, probabilities);
     const OutputCheck four = check_of_images({off}, 4, probabilities);
@@ -67,10 +67,10 @@ TEST(OutputComparer, WidensTheToleranceByAFactorUpToAMost) {
 /// Two outputs of one number, and two images of which the second is off by `first` and `second`.
 LogitCheck check_of_two(float first, float second, const std::vector<double>& widened) {
   Comparer comparer("given", 0, {plain("a", 1), plain("b", 1)});
-  const Numbers right{{1}, {1}, {10}};
+  const ImageNumbers right{{1}, {1}, {10}};
   comparer.add(4, {view(right), view(right)});
-  const Numbers one{{1 + first}, {1}, {10}};
-  const Numbers other{{1 + second}, {1}, {10}};
+  const ImageNumbers one{{1 + first}, {1}, {10}};
+  const ImageNumbers other{{1 + second}, {1}, {10}};
   comparer.add(5, {view(one), view(other)});
   return comparer.take(widened);
 }
@@ -109,8 +109,8 @@ TEST(Comparer, WhatRoundingMayMoveAnywhereIsUndecidedAndNotWrong) {
 /// Images of two numbers, of which the second is expected to be larger by 1.
 LogitCheck check_of_predictions(const std::vector<double>& bounds, Index classes) {
   Comparer comparer("given", classes, {plain("y", 2)});
-  const Numbers same{{0, 1}, {0, 1}, bounds};
-  const Numbers other{{1, 0}, {0, 1}, bounds};
+  const ImageNumbers same{{0, 1}, {0, 1}, bounds};
+  const ImageNumbers other{{1, 0}, {0, 1}, bounds};
   comparer.add(7, {view(other)});
   comparer.add(8, {view(same)});
   return comparer.take();
@@ -132,7 +132,7 @@ TEST(Comparer, APredictionThatDiffersIsANearTieWithinBothBounds) {
 
 TEST(Comparer, NamesTheFirstTenImagesThatAreWrong) {
   Comparer comparer("given", 0, {plain("y", 1)});
-  const Numbers wrong{{2}, {1}, {0.5}};
+  const ImageNumbers wrong{{2}, {1}, {0.5}};
   for (Index image = 0; image < 12; ++image) comparer.add(image, {view(wrong)});
   const LogitCheck check = comparer.take();
   EXPECT_EQ(check.outside, 12U);

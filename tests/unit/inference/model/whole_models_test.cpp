@@ -123,7 +123,7 @@ Model two_layers_with_zeros() {
 /// Seven images; class 0 for those whose first number is large.
 Tensor seven_images() { return make_tensor({7, 3}, {4, 1, 0, 0, 1, 4, 4, 2, 1, 1, 0, 5, 6, 0, 1, 0, 0, 3, 5, 5, 0}); }
 
-void write_npy(const std::string& path, const Tensor& tensor, bool of_doubles) {
+void write_array(const std::string& path, const Tensor& tensor, bool of_doubles) {
   std::string shape;
   for (const Extent extent : tensor.shape) shape += std::to_string(extent) + ",";
   std::string head =
@@ -198,7 +198,7 @@ TEST(WholeModels, OfTheFirstImagesOfAFileTakeLabelsOfAll) {
   spec.outputs = {"value4"};
   spec.variant = "conv_reference";
   write_model(spec.path, two_layers_with_zeros());
-  write_npy(spec.inputs.path, seven_images(), false);
+  write_array(spec.inputs.path, seven_images(), false);
   const auto run = [&] {
     ModelInference inference(spec);
     inference.load();
@@ -211,7 +211,7 @@ TEST(WholeModels, OfTheFirstImagesOfAFileTakeLabelsOfAll) {
   const Tensor all = run().logits();
   ASSERT_EQ(all.shape, (Shape{7, 2}));
   for (const bool of_doubles : {false, true}) {
-    write_npy((directory / "y.npy").string(), all, of_doubles);
+    write_array((directory / "y.npy").string(), all, of_doubles);
     spec.truth.expected = (directory / "y.npy").string();
     spec.inputs.images = 5;
     spec.truth.label_list = {0, 1, 0, 1, 0, 0, 0};
@@ -275,7 +275,7 @@ TEST(WholeModels, ChannelsOfImagesInFilesAreLastWhereThatIsSaid) {
   const ValueId x = builder.input({kBatchExtent, 2, 2, 3});
   write_model(spec.path, builder.finish({builder.add(testing::make_activation(Activation::Kind::relu), {x})}));
   const auto numbers = [&](bool last, const Shape& shape) {
-    write_npy(spec.inputs.path, make_tensor(shape, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}), false);
+    write_array(spec.inputs.path, make_tensor(shape, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}), false);
     spec.inputs.channels_last = last;
     ModelInference inference(spec);
     inference.load();

@@ -28,14 +28,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr Index kNeurons = 4;
+constexpr Index kWidth = 4;
 
 /// A network whose weights are all `weight`, so that each layer shows its network.
 Network weighted_network(std::size_t layers, float weight, bool biases = false) {
   Network network;
   for (std::size_t k = 0; k < layers; ++k) {
     Layer layer;
-    layer.weights = make_csr(kNeurons, kNeurons, {0, 1, 2, 3, 4}, {1, 2, 3, 0}, {weight, weight, weight, weight});
+    layer.weights = make_csr(kWidth, kWidth, {0, 1, 2, 3, 4}, {1, 2, 3, 0}, {weight, weight, weight, weight});
     if (biases) layer.bias.values = Array<double>(std::vector<double>{weight, 0, 0, static_cast<double>(k)});
     network.layers.push_back(std::move(layer));
   }
@@ -200,7 +200,7 @@ TEST_F(NetworkDirectoryTest, WithoutManifestIsReadWholeWhereAnotherTakesItsPlace
   write(weighted_network(3, 1));
   write_network(scratch_ / "other", Form::tsv, weighted_network(3, 2));
   for (const fs::path& place : {net_, scratch_ / "other"}) fs::remove(place / kManifestName);
-  const auto stream = open_layer_files(net_, {.neurons = {kNeurons}});
+  const auto stream = open_layer_files(net_, {.neurons = {kWidth}});
   bool replaced = false;
   NetworkRequest request;
   request.progress = [&](const ProgressUpdate& update) {
@@ -241,7 +241,7 @@ TEST_F(NetworkDirectoryTest, BiasesThatDifferNeedFiles) {
   const NetworkFile read = read_network(net_, {});
   EXPECT_TRUE(read.has_bias);
   for (std::size_t k = 0; k < 3; ++k)
-    for (Index j = 0; j < kNeurons; ++j) EXPECT_EQ(read.network.layers[k].bias[j], network.layers[k].bias[j]);
+    for (Index j = 0; j < kWidth; ++j) EXPECT_EQ(read.network.layers[k].bias[j], network.layers[k].bias[j]);
   network.layers[2].bias = {-0.3, Array<double>({-0.3, -0.3, -0.3, -0.3})};
   EXPECT_TRUE(needs_bias_files(network));
 }
@@ -263,7 +263,7 @@ TEST(LayerNames, AreOfNumbersThatAnIndexHolds) {
 
 TEST_F(NetworkDirectoryTest, OfUnsortedRowsIsReadAsItWasWritten) {
   Network network = weighted_network(1, 1);
-  network.layers[0].weights = make_csr(kNeurons, kNeurons, {0, 3, 3, 3, 3}, {2, 0, 1}, {1, 2, 3});
+  network.layers[0].weights = make_csr(kWidth, kWidth, {0, 3, 3, 3, 3}, {2, 0, 1}, {1, 2, 3});
   for (const Form form : {Form::tsv, Form::tsv_gz, Form::matrix_market}) {
     fs::remove_all(net_);
     write_network(net_, form, network);
