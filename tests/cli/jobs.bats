@@ -105,9 +105,13 @@ END
   refuse 2 infer --name a/b -- --network n
   refuse 2 infer --name .a -- --network n
   refuse 2 infer --name -a -- --network n
-  refuse 2 infer -- --network n --json here
+  for own in '--json here' --json=here '--checkpoint here' --checkpoint=here; do
+    # shellcheck disable=SC2086
+    refuse 2 infer -- --network n $own
+    [[ "$output" == *": ${own%%[ =]*} is the job's own;"* ]]
+  done
   refuse 2 sweep -- --model m.onnx
-  refuse 2 infer -- --network n --checkpoint=here
+  refuse 2 sweep -- --model=m.onnx
   refuse 2 infer --name 1024x120-auto -- --network n
   refuse 2 sweep --configs 1024
   refuse 2 sweep --variants 'a b/c'

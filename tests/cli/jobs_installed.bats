@@ -29,13 +29,15 @@ has() { grep -qxF -- "$1" arguments; }
   [ "$output" = "job 77; its log: $HOME/spdnn/cluster/logs/spdnn-infer-77.log" ]
   jobs=$prefix/share/spdnn/jobs
   [ "$(tail -n 6 arguments)" = "$(printf '%s\n' "$jobs/infer.sbatch" "$jobs" '' first --network 'my net.spdnn')" ]
-  # The submitted job runs the installed program and depends on its arguments alone.
+  # The submitted job runs the installed program and depends on its arguments alone; without a name, the result has its number.
   make_launcher srun
-  echo 'done 0' >starts
-  env -i HOME="$HOME" PATH="$PATH" SLURM_JOB_ID=7 SLURM_JOB_NAME=spdnn-infer SLURM_NTASKS=1 SLURM_JOB_NODELIST=n0 \
-    bash "$jobs/infer.sbatch" "$jobs" '' first --network 'my net.spdnn'
-  grep -qF "$prefix/bin/spdnn infer --network my net.spdnn " started
-  [ -s "$HOME/spdnn/cluster/first.json" ]
+  printf 'done 0\n%.0s' 1 2 >starts
+  for name in first ''; do
+    env -i HOME="$HOME" PATH="$PATH" SLURM_JOB_ID=7 SLURM_JOB_NAME=spdnn-infer SLURM_NTASKS=1 SLURM_JOB_NODELIST=n0 \
+      bash "$jobs/infer.sbatch" "$jobs" '' "$name" --network 'my net.spdnn'
+    grep -qF "$prefix/bin/spdnn infer --network my net.spdnn " started
+    [ -s "$HOME/spdnn/cluster/${name:-infer-7}.json" ]
+  done
 }
 
 @test "a dry run of an installed sweep needs nothing that can be written" {

@@ -104,13 +104,17 @@ class FromSciPy(unittest.TestCase):
 
     def test_stored_zeros_and_repeated_entries(self):
         self.given.data[::3] = 0
+        before = self.given.copy()
         images = spdnn.Images.from_scipy(self.given)
+        for part in ("data", "indices", "indptr"):
+            np.testing.assert_array_equal(getattr(self.given, part), getattr(before, part), "the caller's own")
         np.testing.assert_array_equal(pixels(images), self.given.toarray())
         self.assertEqual(images.to_scipy().nnz, np.count_nonzero(self.given.data))
         twice = scipy.sparse.coo_array(([1, 1, 2], ([0, 0, 1], [1, 1, 0])), shape=(2, 2))
         np.testing.assert_array_equal(pixels(spdnn.Images.from_scipy(twice)), [[0, 2], [2, 0]])
         again = scipy.sparse.csr_matrix((np.ones(3, np.float32), np.array([1, 1, 0]), np.array([0, 2, 3])))
         np.testing.assert_array_equal(pixels(spdnn.Images.from_scipy(again)), [[0, 2], [1, 0]])
+        np.testing.assert_array_equal(again.indices, [1, 1, 0], "the caller's own")
 
     def test_wrong_ones_are_refused(self):
         self.given.indices[3] = 64

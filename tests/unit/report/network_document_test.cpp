@@ -129,6 +129,15 @@ TEST(NetworkDocument, SaysWhatEachPassLeavesOut) {
   EXPECT_TRUE(says(document_of(square_network(), {}), "The pass `twins` is not requested"));
 }
 
+TEST(NetworkDocument, ClassesOfTwinsThatOnlyAnotherLayerHasAreInTheTable) {
+  Network network = square_network();
+  network.layers[1] = make_layer(3, std::vector<Terms>(3, {{0, 1.0F}}), {-0.5, {}}, true);
+  const Document document = document_of(network, parse_passes("twins"));
+  std::string cells;
+  for (const Row& row : block_of<Table>(document, "classes-table").rows) cells += cells_of(row) + "\n";
+  EXPECT_EQ(cells, "1|1|1|\n2|1|1|\n3|1|0|\n");
+}
+
 TEST(NetworkDocument, SharesUnderThePassesAddUpToAll) {
   const Document document = document_of(square_network(), parse_passes("all"));
   const Chart& chart = block_of<Chart>(document, "passes-shares");
