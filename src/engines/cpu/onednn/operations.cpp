@@ -38,8 +38,9 @@ std::vector<Offer> offer(const Request& request, const Primitive& primitive, con
 
 /// The offer of a primitive with one input and one output.
 template <class Forward>
-std::vector<Offer> offer_of_one(const Request& request, const typename Forward::primitive_desc& desc,
-                                const Desc& source, const Layout& layout) {
+std::vector<Offer> offer_of_one(const Request& request, const typename Forward::desc& of, const Desc& source,
+                                const Layout& layout) {
+  const typename Forward::primitive_desc desc = found<Forward>(of);
   Primitive primitive = primitive_of<Forward>(desc);
   primitive.inputs = {{DNNL_ARG_SRC, source}};
   primitive.output = {DNNL_ARG_DST, desc.dst_desc()};
@@ -94,8 +95,7 @@ std::vector<Offer> pool_of(const Request& request, Pool::Kind kind, const Window
     const Forward::desc of(prop_kind::forward_inference, kind == Pool::Kind::max ? algorithm::pooling_max : mean,
                            source, any_desc(to, source.data_type()), dims_of(window.stride), dims_of(window.kernel),
                            dims_of(window.dilation, 1), dims_of(window.pad_begin), dims_of(window.pad_end));
-    std::vector<Offer> all =
-        offer_of_one<Forward>(request, {of, with_user_scratchpad(), cpu()}, source, as_made(request));
+    std::vector<Offer> all = offer_of_one<Forward>(request, of, source, as_made(request));
     // Its loops over row-major images go window by window, and take as long as many passes.
     for (Offer& one : all)
       if (one.detail.find("simple") != std::string::npos) one.seconds *= kPassesOfSimpleLoops;
@@ -134,7 +134,7 @@ std::vector<Offer> batch_norm(const Request& request, const BatchNorm& norm) {
   const Forward::desc of(prop_kind::forward_inference, source, norm.epsilon,
                          dnnl::normalization_flags::use_global_stats | dnnl::normalization_flags::use_scale |
                              dnnl::normalization_flags::use_shift);
-  const Forward::primitive_desc desc(of, with_user_scratchpad(), cpu());
+  const Forward::primitive_desc desc = found<Forward>(of);
   Primitive primitive = primitive_of<Forward>(desc);
   const Desc by_channel = plain_desc({to[1]});
   std::vector<program::Constant> constants;
@@ -181,7 +181,7 @@ std::vector<Offer> eltwise(const Request& request, const Activation& activation)
   if (function.algorithm == algorithm::undef) return {{.why_not = "oneDNN has no such function"}};
   const Desc source = desc_as_made(request);
   const Forward::desc of(prop_kind::forward_inference, function.algorithm, source, function.alpha, function.beta);
-  return offer_of_one<Forward>(request, {of, with_user_scratchpad(), cpu()}, source, as_made(request));
+  return offer_of_one<Forward>(request, of, source, as_made(request));
 }
 
 /// Offers for two values of one shape, or for a value and one number.
@@ -195,7 +195,7 @@ std::vector<Offer> binary(const Request& request, const Elementwise& both) {
   const Layout layout = as_made(request);
   const Desc first = desc_as_made(request);
   const Desc second = one_number ? plain_desc(Dims(to.size(), 1)) : desc_of(request.inputs[1].shape, layout);
-  const Forward::primitive_desc desc({algorithm_of(both.kind), first, second, first}, with_user_scratchpad(), cpu());
+  const Forward::primitive_desc desc = found<Forward>({algorithm_of(both.kind), first, second, first});
   Primitive primitive = primitive_of<Forward>(desc);
   primitive.inputs = {{DNNL_ARG_SRC_0, first}, {DNNL_ARG_SRC_1, second}};
   primitive.output = {DNNL_ARG_DST, desc.dst_desc()};
@@ -232,7 +232,7 @@ std::vector<Offer> softmax(const Request& request, const Softmax& softmax) {
   const Desc source = desc_of(request.inputs[0].shape, program::kRows);
   const int axis = axis_of(softmax.axis, request.output_shape().size());
   const Forward::desc of(prop_kind::forward_inference, source, axis);
-  return offer_of_one<Forward>(request, {of, with_user_scratchpad(), cpu()}, source, program::kRows);
+  return offer_of_one<Forward>(request, of, source, program::kRows);
 }
 
 std::vector<Offer> resize(const Request& request, const Resize& resize) {
@@ -243,7 +243,7 @@ std::vector<Offer> resize(const Request& request, const Resize& resize) {
   const Desc source = desc_as_made(request);
   const Forward::desc of(prop_kind::forward_inference, algorithm::resampling_nearest, source,
                          any_desc(to, source.data_type()));
-  return offer_of_one<Forward>(request, {of, with_user_scratchpad(), cpu()}, source, as_made(request));
+  return offer_of_one<Forward>(request, of, source, as_made(request));
 }
 
 }  // namespace spdnn::onednn

@@ -4,6 +4,8 @@
 
 #include <functional>
 #include <new>
+#include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -29,6 +31,24 @@ const dnnl::engine& cpu();
 
 /// A primitive's working memory is given to it with its arguments: it lies in the arena.
 dnnl::primitive_attr with_user_scratchpad();
+
+/// oneDNN's implementation of an operation. Its search takes longer than all else of planning a small node, and equal
+/// nodes ask for the same implementation, as does a node for each layout of its input: what was found is kept.
+/// `besides` tells apart what `search` has in its attributes.
+template <class Forward, class Search>
+typename Forward::primitive_desc found(const typename Forward::desc& of, const std::string& besides,
+                                       const Search& search) {
+  constexpr std::size_t kMost = 1024;  // as oneDNN keeps primitives
+  thread_local std::unordered_map<std::string, typename Forward::primitive_desc> all;
+  const std::string text = std::string(reinterpret_cast<const char*>(&of.data), sizeof of.data) + besides;
+  if (const auto known = all.find(text); known != all.end()) return known->second;
+  if (all.size() >= kMost) all.clear();
+  return all.try_emplace(text, search()).first->second;
+}
+template <class Forward>
+typename Forward::primitive_desc found(const typename Forward::desc& of) {
+  return found<Forward>(of, {}, [&] { return typename Forward::primitive_desc(of, with_user_scratchpad(), cpu()); });
+}
 
 /// A primitive that could be made, and its arguments: oneDNN's numbers of them and their forms.
 struct Primitive {

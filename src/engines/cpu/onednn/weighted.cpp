@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <optional>
 #include <string>
-#include <unordered_map>
 #include <variant>
 
 #include "engines/cpu/onednn/operands.hpp"
@@ -82,33 +81,23 @@ dnnl::post_ops as_post_ops(const std::vector<PostOperation>& operations, const D
   return made;
 }
 
-/// Operations with equal texts have the same implementation; the destination follows from the rest.
-template <class OfOneDnn>
-std::string text_of(const OfOneDnn& desc, const Attributes& attributes) {
-  std::string text(reinterpret_cast<const char*>(&desc.data), sizeof desc.data);
-  text.append(reinterpret_cast<const char*>(attributes.scales.data()), attributes.scales.size() * sizeof(float));
+/// Tells attributes of one operation apart; the destination follows from the rest.
+std::string text_of(const Attributes& attributes) {
+  std::string text(reinterpret_cast<const char*>(attributes.scales.data()), attributes.scales.size() * sizeof(float));
   for (const auto& [function, adds] : attributes.operations)
     text += fmt::format(";{} {} {} {}", static_cast<int>(function.algorithm), function.alpha, function.beta, adds);
   return text;
 }
 
-/// oneDNN's search takes longer than all else of planning a small node, and equal nodes ask for the same
-/// implementation, as does a node for each layout of its input: what was found is kept.
 template <class Forward>
-Implementation implementation_of(const typename Forward::desc& desc, const Attributes& attributes) {
-  constexpr std::size_t kMost = 1024;  // as oneDNN keeps primitives
-  thread_local std::unordered_map<std::string, Implementation> found;
-  std::string text = text_of(desc, attributes);
-  if (const auto known = found.find(text); known != found.end()) return known->second;
-  dnnl::primitive_attr made = with_user_scratchpad();
-  if (!attributes.scales.empty()) made.set_output_scales(kByFilter, attributes.scales);
-  made.set_post_ops(as_post_ops(attributes.operations, attributes.destination));
-  const typename Forward::primitive_desc one(desc, made, cpu());
-  if (found.size() >= kMost) found.clear();
-  return found
-      .try_emplace(std::move(text),
-                   Implementation{primitive_of<Forward>(one), one.src_desc(), one.weights_desc(), one.dst_desc()})
-      .first->second;
+Implementation implementation_of(const typename Forward::desc& of, const Attributes& attributes) {
+  const typename Forward::primitive_desc desc = found<Forward>(of, text_of(attributes), [&] {
+    dnnl::primitive_attr made = with_user_scratchpad();
+    if (!attributes.scales.empty()) made.set_output_scales(kByFilter, attributes.scales);
+    made.set_post_ops(as_post_ops(attributes.operations, attributes.destination));
+    return typename Forward::primitive_desc(of, made, cpu());
+  });
+  return {primitive_of<Forward>(desc), desc.src_desc(), desc.weights_desc(), desc.dst_desc()};
 }
 
 /// A node with weights in oneDNN's terms.
