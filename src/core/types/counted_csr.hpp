@@ -7,6 +7,7 @@
 #include <new>
 
 #include "core/threads/parallel.hpp"
+#include "core/threads/parallel_rows.hpp"
 #include "spdnn/array.hpp"
 #include "spdnn/csr_matrix.hpp"
 
@@ -63,7 +64,7 @@ template <class RowOf>
 CsrMatrix csr_of_rows(Index rows, Index cols, const RowOf& row, std::size_t most = CountedCsr::kUnlimited) {
   CountedCsr csr(rows, cols);
   const auto for_rows = [&](const auto& work) {
-    parallel_ranges(rows, static_cast<std::size_t>(host_threads()), [&](auto, std::size_t begin, std::size_t end) {
+    parallel_ranges(rows, useful_pieces(Offset{rows} * cols), [&](auto, std::size_t begin, std::size_t end) {
       for (std::size_t i = begin; i < end; ++i)
         if (const auto* const values = row(static_cast<Index>(i))) work(static_cast<Index>(i), values);
     });
