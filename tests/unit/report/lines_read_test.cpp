@@ -15,11 +15,11 @@
 namespace spdnn {
 namespace {
 
-const std::string kOriginFields =
+const std::string origin_fields =
     R"("machine":{"host":"h","cpu":"C","device":"D","driver":"E","cuda":"F","threads":3,"ranks":4},)"
     R"("build":{"version":"1.2","commit":"abc","dirty":true}})";
 
-const std::string kRunOfNetwork =
+const std::string run_of_network =
     R"({"schema":"spdnn-run-1","problem":{"neurons":[12,8,4],"layers":2,"bias":"-0.3","cap":32,"images":10,)"
     R"("empty_images":3,"edges":20},"variant":"v","passes":"dead","precision":"fp16","trials":5,"parts":2,"batch":6,)"
     R"("streamed":{},"suite":{"options":{"official_images":true}},"seconds":{"load":1,"plan":2,)"
@@ -29,38 +29,38 @@ const std::string kRunOfNetwork =
     R"("alive":[9,7],"active":[8,null],"compared":{"same_categories":true},"scaling":{"kind":"strong"},)"
     R"("device_state":{"sm_clock_mhz":{"min":1,"median":2,"max":3},"memory_clock_mhz":{"min":4,"median":5,"max":6},)"
     R"("temperature_c":{"min":-9,"median":8,"max":9},"power_w":{"min":10,"median":11,"max":12},"joules_per_trial":13},)" +
-    kOriginFields;
+    origin_fields;
 
-const std::string kLayer =
+const std::string run_of_layers =
     R"({"schema":"spdnn-layers-1","variant":"v","precision":"fp16","weights":"random","neurons":2,"degree":3,)"
     R"("layers":4,"images":5,"trials":6,"seconds_per_layer":{"min":7,"median":8,"max":9},"edges_per_second":10,)"
     R"("bytes":11,"ceiling_bytes_per_second":12,)" +
-    kOriginFields;
+    origin_fields;
 
-const std::string kRunOfModel =
+const std::string run_of_model =
     R"({"schema":"spdnn-model-1","model":{"file":"m","weights":9,"nonzeros":8},"variant":"v","precision":"bf16",)"
     R"("images":12,"batch":4,"seconds":{"infer":{"min":2,"median":3,"max":5}},"images_per_second":4,)"
     R"("flops":{"dense":7,"sparse":6},"accuracy":{"top_1":0.75,"at_least":null},)"
     R"("expected":{"images":11,"largest_ratio":0.25},"reference":{"images":10,"largest_ratio":0.5},)"
     R"("verdict":{"status":"PASSED"},"profile":[{"name":"a","operation":"relu","seconds":1},)"
     R"({"name":"b","operation":"pool","seconds":2}],)" +
-    kOriginFields;
+    origin_fields;
 
-const std::string kTimesOfModel =
+const std::string times_of_model =
     R"({"schema":"spdnn-model-bench-1","model":"m","variant":"v","precision":"bf16","batch":12,"runs":5,)"
     R"("seconds":{"p50":2,"p90":3,"p99":4},"images_per_second":6,"load":0.5,)"
     R"("layers":[{"name":"a","operation":"relu","seconds":1}],"with":{"name":"o","version":"1.0","runs":7,)"
     R"("seconds":{"p50":4,"p90":5,"p99":6},"images_per_second":3,"ratio":{"min":0.25,"median":0.5,"max":0.75},)"
     R"("outputs":{"agree":false}},)" +
-    kOriginFields;
+    origin_fields;
 
-const std::string kConvolution =
+const std::string times_of_convolution =
     R"({"schema":"spdnn-conv-bench-1","table":"t","layer":"l","variant":"v","kernel":"k","batch":12,"runs":5,)"
     R"("sparsity":0.75,"kept":0.25,"input_sparsity":0.5,"multiply_adds":8,"bytes":9,"load":0.125,)"
     R"("seconds":{"p50":2},"images_per_second":6,"with":{"ours":null,"x":{"kernel":"p","library":"q",)"
     R"("precision":"fp32","seconds":{"p50":4},"images_per_second":3,"ratio":{"min":0.25,"median":0.5,"max":0.75}}},)"
     R"("published":{"source":"s","device":"d","seconds":{"theirs":2.5}},)" +
-    kOriginFields;
+    origin_fields;
 
 std::string fields_of(const Spread& s) { return fmt::format("{}-{}-{}", s.min, s.median, s.max); }
 
@@ -133,8 +133,8 @@ ResultLines lines_in(const std::string& text) {
 
 TEST(LinesRead, HaveEachFieldInItsPlace) {
   const std::string origin = "h C D E F 12 1.2 abc true";
-  const ResultLines lines =
-      lines_in(kConvolution + "\n" + kTimesOfModel + "\n" + kRunOfModel + "\n" + kLayer + "\n" + kRunOfNetwork + "\n");
+  const ResultLines lines = lines_in(times_of_convolution + "\n" + times_of_model + "\n" + run_of_model + "\n" +
+                                     run_of_layers + "\n" + run_of_network + "\n");
   EXPECT_EQ(fields_of(lines.runs.at(0)),
             "12-8-4: 12 of 3 in 4, 2 layers, 10 images, 3 empty, 20 edges, -0.3 32; v dead fp16; 5 2 4 6 true true; "
             "20-28-40 156 load 1 plan 2 start took 7 start waited 3 share 4 upload 8 warm_up 16; 56 1 3.3333; FAILED a "
@@ -152,7 +152,7 @@ TEST(LinesRead, HaveEachFieldInItsPlace) {
 TEST(LinesRead, OfEachSchemaAreAllThereHoweverMany) {
   std::string text;
   for (int i = 0; i < 150; ++i)
-    for (const std::string& line : {kRunOfNetwork, kLayer, kRunOfModel, kTimesOfModel, kConvolution})
+    for (const std::string& line : {run_of_network, run_of_layers, run_of_model, times_of_model, times_of_convolution})
       text += line + "\n";
   const ResultLines lines = lines_in(text);
   EXPECT_EQ(lines.runs.size(), 150U);
@@ -181,7 +181,7 @@ void expect_said(const std::string& line, const std::vector<Damage>& all) {
 }
 
 TEST(LinesRead, OfANetworkThatContradictThemselvesAreRefused) {
-  expect_said(kRunOfNetwork,
+  expect_said(run_of_network,
               {
                   {"[12,8,4]", "[12,-8,4]", "problem.neurons is [12,-8,4], expected whole numbers"},
                   {"[12,8,4]", "[]", "expected at least one number"},
@@ -228,47 +228,48 @@ TEST(LinesRead, OfANetworkThatContradictThemselvesAreRefused) {
 }
 
 TEST(LinesRead, OfOtherSchemasThatContradictThemselvesAreRefused) {
-  expect_said(kLayer, {
-                          {"{\"min\":7", "{\"min\":0", "seconds_per_layer.min is 0, expected a number above 0"},
-                          {"\"edges_per_second\":10", "\"edges_per_second\":0", "expected a number above 0"},
-                          {"\"bytes\":11", "\"bytes\":0", "expected a number above 0"},
-                          {"\"ceiling_bytes_per_second\":12", "\"ceiling_bytes_per_second\":0", "above 0"},
-                          {"\"trials\":6", "\"trials\":0", "trials is 0"},
-                      });
-  expect_said(kRunOfModel, {
-                               {"\"nonzeros\":8", "\"nonzeros\":10", "expected no more than weights"},
-                               {"\"nonzeros\":8", "\"nonzeros\":9", "no error"},
-                               {"\"images_per_second\":4", "\"images_per_second\":6", "expected 12 images / 3 s"},
-                               {"\"seconds\":1}", "\"seconds\":-1}", "expected nodes with name, operation"},
-                               {"\"seconds\":1}", "\"x\":1}", "expected nodes with name, operation and seconds"},
-                               {"\"name\":\"a\"", "\"name\":1", "expected nodes with name, operation and seconds"},
-                               {"\"profile\":[", "\"profile\":{},\"x\":[", "expected null or a list of nodes"},
-                           });
-  expect_said(kTimesOfModel, {
-                                 {"\"p90\":3", "\"p90\":1", "expected p50 <= p90 <= p99"},
-                                 {"\"p99\":4", "\"p99\":2", "expected p50 <= p90 <= p99"},
-                                 {"\"p90\":5", "\"p90\":3", "with.seconds is {"},
-                                 {"\"images_per_second\":6", "\"images_per_second\":3", "expected 12 images / 2 s"},
-                                 {"\"images_per_second\":3", "\"images_per_second\":6", "expected 12 images / 4 s"},
-                                 {"\"runs\":5", "\"runs\":0", "runs is 0"},
-                                 {"\"agree\":false", "\"agree\":0", "with.outputs.agree is 0"},
+  expect_said(run_of_layers, {
+                                 {"{\"min\":7", "{\"min\":0", "seconds_per_layer.min is 0, expected a number above 0"},
+                                 {"\"edges_per_second\":10", "\"edges_per_second\":0", "expected a number above 0"},
+                                 {"\"bytes\":11", "\"bytes\":0", "expected a number above 0"},
+                                 {"\"ceiling_bytes_per_second\":12", "\"ceiling_bytes_per_second\":0", "above 0"},
+                                 {"\"trials\":6", "\"trials\":0", "trials is 0"},
                              });
-  expect_said(kConvolution, {
-                                {"\"sparsity\":0.75", "\"sparsity\":1.5", "sparsity is 1.5, expected a share"},
-                                {"\"kept\":0.25", "\"kept\":1.25", "kept is 1.25, expected a share from 0 to 1"},
-                                {"\"input_sparsity\":0.5", "\"input_sparsity\":2", "input_sparsity is 2"},
-                                {"\"kept\":0.25", "\"kept\":1", "no error"},
-                                {"{\"min\":0.25", "{\"min\":0", "with.x.ratio.min is 0, expected a number above 0"},
-                                {"\"images_per_second\":6", "\"images_per_second\":3", "expected 12 images / 2 s"},
-                                {"\"images_per_second\":3", "\"images_per_second\":6", "expected 12 images / 4 s"},
-                                {"\"theirs\":2.5", "\"theirs\":-2.5", "published.seconds.theirs is -2.5"},
+  expect_said(run_of_model, {
+                                {"\"nonzeros\":8", "\"nonzeros\":10", "expected no more than weights"},
+                                {"\"nonzeros\":8", "\"nonzeros\":9", "no error"},
+                                {"\"images_per_second\":4", "\"images_per_second\":6", "expected 12 images / 3 s"},
+                                {"\"seconds\":1}", "\"seconds\":-1}", "expected nodes with name, operation"},
+                                {"\"seconds\":1}", "\"x\":1}", "expected nodes with name, operation and seconds"},
+                                {"\"name\":\"a\"", "\"name\":1", "expected nodes with name, operation and seconds"},
+                                {"\"profile\":[", "\"profile\":{},\"x\":[", "expected null or a list of nodes"},
                             });
+  expect_said(times_of_model, {
+                                  {"\"p90\":3", "\"p90\":1", "expected p50 <= p90 <= p99"},
+                                  {"\"p99\":4", "\"p99\":2", "expected p50 <= p90 <= p99"},
+                                  {"\"p90\":5", "\"p90\":3", "with.seconds is {"},
+                                  {"\"images_per_second\":6", "\"images_per_second\":3", "expected 12 images / 2 s"},
+                                  {"\"images_per_second\":3", "\"images_per_second\":6", "expected 12 images / 4 s"},
+                                  {"\"runs\":5", "\"runs\":0", "runs is 0"},
+                                  {"\"agree\":false", "\"agree\":0", "with.outputs.agree is 0"},
+                              });
+  expect_said(times_of_convolution,
+              {
+                  {"\"sparsity\":0.75", "\"sparsity\":1.5", "sparsity is 1.5, expected a share"},
+                  {"\"kept\":0.25", "\"kept\":1.25", "kept is 1.25, expected a share from 0 to 1"},
+                  {"\"input_sparsity\":0.5", "\"input_sparsity\":2", "input_sparsity is 2"},
+                  {"\"kept\":0.25", "\"kept\":1", "no error"},
+                  {"{\"min\":0.25", "{\"min\":0", "with.x.ratio.min is 0, expected a number above 0"},
+                  {"\"images_per_second\":6", "\"images_per_second\":3", "expected 12 images / 2 s"},
+                  {"\"images_per_second\":3", "\"images_per_second\":6", "expected 12 images / 4 s"},
+                  {"\"theirs\":2.5", "\"theirs\":-2.5", "published.seconds.theirs is -2.5"},
+              });
 }
 
 /// Where a second run of the same categories differs, one of the two is wrong.
 TEST(LinesRead, WhoseComparedRunDiffersFailed) {
   const auto status = [](const std::string& compared) {
-    std::string line = kRunOfNetwork;
+    std::string line = run_of_network;
     line.replace(line.find("FAILED"), 6, "UNVERIFIED");
     line.replace(line.find("\"same_categories\":true"), 22, compared);
     return lines_in(line).runs.at(0).status;
