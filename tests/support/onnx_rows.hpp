@@ -12,8 +12,6 @@
 #include <vector>
 
 #include "io/models/onnx/write/graph.hpp"
-#include "model/oracle/evaluate.hpp"
-#include "spdnn/error.hpp"
 #include "support/onnx_file.hpp"
 #include "support/row_text.hpp"
 
@@ -118,31 +116,24 @@ inline Model written_again(const Model& model) {
   return read_onnx(InputFile("net.onnx", std::as_bytes(std::span(bytes))));
 }
 
-/// `2 x 3: 0 0.5 ...`, what the graph of a row computes for one image of the numbers -2, -1.5, ..., with ` | ` between
-/// its outputs, or why it is refused; `again`: after it is written and read once more.
+/// The numbers -2, -1.5, ..., of one image if the batch is open.
+inline Tensor counted_input(const Shape& shape) {
+  Tensor tensor{shape, {}};
+  if (!tensor.shape.empty() && tensor.shape[0] == kBatchExtent) tensor.shape[0] = 1;
+  std::vector<float> values(*elements(tensor.shape));
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i) / 2 - 2;
+  tensor.values = std::move(values);
+  return tensor;
+}
+
+/// The outcome of the graph of a row; `again`: after it is written and read once more.
 inline std::string outcome_of_row(std::string_view row, bool again = false) {
-  try {
-    Model model = RowReader(row).file().read();
-    if (again) model = written_again(model);
-    std::vector<Tensor> inputs;
-    for (const ValueId id : model.inputs) {
-      Tensor tensor{model.values[id].shape, {}};
-      if (!tensor.shape.empty() && tensor.shape[0] == kBatchExtent) tensor.shape[0] = 1;
-      std::vector<float> values(*elements(tensor.shape));
-      for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i) / 2 - 2;
-      tensor.values = std::move(values);
-      inputs.push_back(std::move(tensor));
-    }
-    std::string text;
-    for (const Bounded& output : evaluate(model, inputs)) {
-      text += (text.empty() ? "" : " | ") + shape_text(output.shape) + ":";
-      for (const double value : output.values) text += fmt::format(" {:.6g}", value + 0.0);  // -0 is 0
-    }
-    return text;
-  } catch (const Error& error) {
-    const std::string_view all = error.what();
-    return std::string(all.substr(all.find(": ") + 2));
-  }
+  return testing::outcome_of(
+      [&] {
+        Model model = RowReader(row).file().read();
+        return again ? written_again(model) : model;
+      },
+      counted_input);
 }
 
 }  // namespace spdnn::onnx_test

@@ -14,6 +14,9 @@
 #include <string_view>
 #include <vector>
 
+#include "model/oracle/evaluate.hpp"
+#include "spdnn/error.hpp"
+
 namespace spdnn::testing {
 
 class RowText {
@@ -68,6 +71,26 @@ class RowText {
  private:
   std::string_view left_;
 };
+
+/// `2 x 3: 0 0.5 ...`, what the model that read() gives computes of input_of(shape) for each of its inputs, with ` | `
+/// between its outputs, or why it is refused.
+template <class Read, class InputOf>
+std::string outcome_of(const Read& read, const InputOf& input_of) {
+  try {
+    const Model model = read();
+    std::vector<Tensor> inputs;
+    for (const ValueId id : model.inputs) inputs.push_back(input_of(model.values[id].shape));
+    std::string text;
+    for (const Bounded& output : evaluate(model, inputs)) {
+      text += (text.empty() ? "" : " | ") + shape_text(output.shape) + ":";
+      for (const double value : output.values) text += fmt::format(" {:.6g}", value + 0.0);  // -0 is 0
+    }
+    return text;
+  } catch (const Error& error) {
+    const std::string_view all = error.what();
+    return std::string(all.substr(all.find(": ") + 2));
+  }
+}
 
 /// Expects below each row of a table, indented, what `outcome` makes of it.
 template <class Outcome>

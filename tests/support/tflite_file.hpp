@@ -119,6 +119,16 @@ inline std::unique_ptr<tflite::SparsityParametersT> csr(const Shape32& shape, co
   return sparsity;
 }
 
+/// Of 2 x 4 weights in blocks of 1 x 2: the first row has the second block, and the second row the first.
+inline std::unique_ptr<tflite::SparsityParametersT> two_blocks() {
+  auto sparsity = csr({2, 2}, {0, 1, 2}, {1, 0});
+  sparsity->traversal_order = {0, 1, 2};
+  sparsity->block_map = {1};
+  sparsity->dim_metadata.push_back(std::make_unique<tflite::DimensionMetadataT>());
+  sparsity->dim_metadata.back()->dense_size = 2;
+  return sparsity;
+}
+
 using testing::expect_part;
 using testing::refusal;
 

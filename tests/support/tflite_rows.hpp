@@ -13,8 +13,6 @@
 #include <utility>
 #include <vector>
 
-#include "model/oracle/evaluate.hpp"
-#include "spdnn/error.hpp"
 #include "support/row_text.hpp"
 #include "support/tflite_file.hpp"
 
@@ -230,23 +228,9 @@ inline Tensor counted_input(const Shape& shape) {
   return tensor;
 }
 
-/// `2 x 3: 0 0.5 ...`, what the graph of a row computes of such inputs, with ` | ` between its outputs, or why it is
-/// refused.
+/// The outcome of the graph of a row.
 inline std::string outcome_of_row(std::string_view row) {
-  try {
-    const Model model = RowReader(row).file().read();
-    std::vector<Tensor> inputs;
-    for (const ValueId id : model.inputs) inputs.push_back(counted_input(model.values[id].shape));
-    std::string text;
-    for (const Bounded& output : evaluate(model, inputs)) {
-      text += (text.empty() ? "" : " | ") + shape_text(output.shape) + ":";
-      for (const double value : output.values) text += fmt::format(" {:.6g}", value + 0.0);  // -0 is 0
-    }
-    return text;
-  } catch (const Error& error) {
-    const std::string_view all = error.what();
-    return std::string(all.substr(all.find(": ") + 2));
-  }
+  return testing::outcome_of([&] { return RowReader(row).file().read(); }, counted_input);
 }
 
 }  // namespace spdnn::tflite_test

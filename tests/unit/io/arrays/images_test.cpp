@@ -6,6 +6,7 @@
 #include <cstring>
 #include <functional>
 #include <memory>
+#include <numeric>
 
 #include "io/arrays/idx.hpp"
 #include "io/arrays/image_file.hpp"
@@ -208,7 +209,7 @@ TEST_F(ImageTensors, PreprocessingIsFp32StepByStep) {
 TEST_F(ImageTensors, AChannelHasItsOwnMeanAndDivisor) {
   const auto path = directory_ / "x.npy";
   std::vector<float> values(36);
-  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i);
+  std::iota(values.begin(), values.end(), 0.F);
   write_npy(path, Tensor{{2, 3, 2, 3}, values});
   ImageRequest request = of(colour_images);
   const auto expect = [&](const std::vector<float>& subtract, const std::vector<float>& divide) {
@@ -264,7 +265,7 @@ TEST_F(ImageTensors, AnArrayInMemoryHasTheNumbersOfItsShape) {
 TEST_F(ImageTensors, ArraysInBothLayouts) {
   const auto path = directory_ / "x.npy";
   std::vector<float> values(36);
-  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i);
+  std::iota(values.begin(), values.end(), 0.F);
   write_npy(path, Tensor{{2, 3, 2, 3}, values});
   ImageRequest request = of(colour_images);
   EXPECT_EQ(read(path, request), values);

@@ -15,6 +15,7 @@ using tflite_test::expect_part;
 using TfliteFile = tflite_test::File;
 using tflite_test::refusal;
 using tflite_test::Shape32;
+using tflite_test::two_blocks;
 
 /// x (1 x 2 x 2 x 3) -> CONV_2D with sparse filters of 2 x 1 x 1 x 3 -> y.
 struct TfliteConvFile : TfliteFile {
@@ -111,15 +112,10 @@ TEST(TfliteHostile, SparsityThatDoesNotFitIsRefused) {
 }
 
 TEST(TfliteHostile, BlocksThatDoNotFitAreRefused) {
-  // 2 x 4 weights in blocks of 1 x 2.
   const auto with = [](auto change) {
     TfliteFile file;
     const auto w = file.floats("w", {2, 4}, {3, 4, 5, 6});
-    auto sparsity = csr({2, 2}, {0, 1, 2}, {1, 0});
-    sparsity->traversal_order = {0, 1, 2};
-    sparsity->block_map = {1};
-    sparsity->dim_metadata.push_back(std::make_unique<tflite::DimensionMetadataT>());
-    sparsity->dim_metadata.back()->dense_size = 2;
+    auto sparsity = two_blocks();
     change(*sparsity);
     file.graph().tensors.back()->sparsity = std::move(sparsity);
     const auto x = file.input({1, 4});

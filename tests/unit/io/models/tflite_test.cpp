@@ -13,6 +13,7 @@ using tflite_test::Code;
 using tflite_test::csr;
 using TfliteFile = tflite_test::File;
 using tflite_test::Shape32;
+using tflite_test::two_blocks;
 using Fused = tflite::FusedActivation;
 
 /// Integers from -4 to 4, whose sums are exact.
@@ -465,15 +466,9 @@ TEST(Tflite, WhatNoOutputReadsIsLeftOutAndNamesAreKept) {
 }
 
 TEST(Tflite, BlocksOfSparseWeightsHaveTheirPlace) {
-  // 2 x 4 weights in blocks of 1 x 2, of which the first row has the second, and the second row the first.
   TfliteFile file;
   const auto w = file.floats("w", {2, 4}, {3, 4, 5, 6});
-  auto sparsity = csr({2, 2}, {0, 1, 2}, {1, 0});
-  sparsity->traversal_order = {0, 1, 2};
-  sparsity->block_map = {1};
-  sparsity->dim_metadata.push_back(std::make_unique<tflite::DimensionMetadataT>());
-  sparsity->dim_metadata.back()->dense_size = 2;
-  file.graph().tensors.back()->sparsity = std::move(sparsity);
+  file.graph().tensors.back()->sparsity = two_blocks();
   file.output(file.add(Code::FULLY_CONNECTED, {file.input({1, 1, 1, 4}), w}, {1, 2}, tflite::FullyConnectedOptionsT()));
   EXPECT_EQ(outputs(file, {1, 1, 4, {1, 10, 100, 1000}}), (std::vector<double>{4300, 65}));
 }
