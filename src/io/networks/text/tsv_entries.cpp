@@ -8,7 +8,6 @@
 #include <charconv>
 #include <cmath>
 #include <cstring>
-#include <stdexcept>
 #include <unordered_map>
 
 #include "core/threads/parallel.hpp"
@@ -270,7 +269,7 @@ void throw_repeated(TextSource& source, const EntryColumns& columns, std::size_t
     throw LineProblem{1, fmt::format("{} {} and {} {} are given twice, expected once", columns.first, line.first + 1,
                                      columns.second, line.second + 1)};
   });
-  throw std::logic_error("a repeated entry was not found again");
+  throw DataError(source.name() + ": changed while it was being read: an entry was given twice, and is not any more");
 }
 
 }  // namespace spdnn

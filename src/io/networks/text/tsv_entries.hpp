@@ -61,8 +61,8 @@ std::optional<DataError> read_entries(TextSource& source, const EntryColumns& co
 using EntryKey = std::uint64_t;
 inline EntryKey entry_key(Index first, Index second) { return EntryKey{first} << 32 | second; }
 
-/// Finds the first line that repeats one of the given entries, and throws a DataError for it. Slow: it reads again from
-/// the beginning, after `lines_before`.
+/// Finds the first line that repeats one of the given entries, and throws a DataError for it, or for a file that was
+/// changed in between so that none does. Slow: it reads again from the beginning, after `lines_before`.
 [[noreturn]] void throw_repeated(TextSource& source, const EntryColumns& columns, std::size_t lines_before,
                                  const std::vector<EntryKey>& repeated);
 

@@ -7,6 +7,7 @@
 #include <random>
 
 #include "io/networks/text/csr_builder.hpp"
+#include "io/networks/text/tsv_entries.hpp"
 #include "support/tsv_support.hpp"
 
 namespace spdnn {
@@ -179,6 +180,14 @@ TEST(TsvLayer, ARepeatedEdgeFarApartIsFound) {
   EXPECT_TRUE(error_of([&] {
                 layer(joined(lines), kNeurons, kNeurons);
               }).starts_with(fmt::format("l.tsv:{}:1: input ", lines.size() - 2)));
+}
+
+TEST(TsvLayer, ARepeatedEdgeThatIsGoneWhenItsLineIsSoughtMeansAChangedFile) {
+  TextSource source("l.tsv", "1\t1\t1\n2\t1\t1\n");
+  EXPECT_EQ(error_of([&] {
+              throw_repeated(source, {"input", 4, "output", 4, "weight"}, 0, {entry_key(0, 0)});
+            }),
+            "l.tsv: changed while it was being read: an entry was given twice, and is not any more");
 }
 
 TEST(TsvBias, OneNumberForEachNeuron) {
