@@ -109,8 +109,6 @@ def matrix(given: Any, copy: bool, zeros: bool = True) -> _core.Matrix:
     if result.ascends:
         return result
     csr = csr.copy()
-    csr.has_canonical_format = False  # SciPy may remember a flag that is no longer true
-    csr.has_sorted_indices = False
     csr.sum_duplicates()
     return _matrix_of(csr)
 

@@ -69,12 +69,25 @@ ended_with() {
   [ "$(xargs <ended)" = "$*" ]
 }
 
+# started EXAMPLE: the arguments that its launcher gets, each time.
+started() {
+  case $1 in
+    pbs) echo -n "-n 8 --hostfile $PWD/nodes --bind-to none" ;;
+    lsf) echo -n '-n 8 --bind-to none' ;;
+    slurm) echo -n '--kill-on-bad-exit=1 --mpi=pmix --cpus-per-task=16 --cpu-bind=cores' ;;
+  esac
+  echo " $site/build/spdnn infer --generate official --neurons 16384 --layers 1920 --mnist build/data/train-images-idx3-ubyte.gz" \
+    "--checkpoint-every 15m --max-time $([ "$1" = slurm ] && echo 3500 || echo 3300)" \
+    "--json first.json --checkpoint first.checkpoint --progress never"
+}
+
 @test "a run that is stopped continues in further jobs until its result is there, whatever the launcher's exit codes are" {
   for name in pbs lsf slurm; do
     begin "$name" 'stop 1 900' 'stop 0 500' 'stop 143 100' 'done 0'
     for _ in 1 2 3; do let_time_be_up; done
     ended_with 5 5 5 0
     [ "$(ls first.*)" = first.json ]
+    [ "$(cut -d ' ' -f 2- started | uniq)" = "$(started "$name")" ]
   done
 }
 
@@ -144,6 +157,15 @@ ended_with() {
       !/^#/ { ++commands }
       END { exit bad || directives < 4 || !commands }' "jobs/examples/${pair%:*}.sh"
   done
+}
+
+@test "the examples ask for two nodes of four ranks and four GPUs each, as many ranks as their launchers start" {
+  [ "$(grep -h '^#PBS' pbs.sh | xargs)" = \
+    '#PBS -N spdnn #PBS -l select=2:ncpus=64:mpiprocs=4:ngpus=4 #PBS -l walltime=01:00:00 #PBS -j oe' ]
+  [ "$(grep -h '^#BSUB' lsf.sh | xargs)" = \
+    '#BSUB -J spdnn #BSUB -n 8 #BSUB -R span[ptile=4] #BSUB -gpu num=4 #BSUB -W 60 #BSUB -o spdnn.%J.log' ]
+  [ "$(grep -hE '^#SBATCH --(job-name|nodes|ntasks|gpus|cpus|output)' slurm.sh | xargs)" = '#SBATCH --job-name=spdnn #SBATCH --nodes=2 '\
+'#SBATCH --ntasks-per-node=4 #SBATCH --gpus-per-task=1 #SBATCH --cpus-per-task=16 #SBATCH --output=%x-%j.log' ]
 }
 
 # seconds_of SCRIPT: what it gives its ranks.

@@ -36,6 +36,26 @@ END
   grep -qx -- --time=5 arguments
 }
 
+@test "a site that says nothing gets one node, an hour, four processors and a GPU, a signal two minutes before the end, and files of build/" {
+  make_sbatch
+  started() {
+    local kind=$1 place=$2
+    shift 2
+    printf '%s\n' --parsable --requeue --open-mode=append "--job-name=spdnn-$kind" "--comment=$site/build/cluster +0" \
+      "--output=$site/build/cluster/logs/%x-$place.log" --nodes=1 --ntasks-per-node=1 --cpus-per-task=4 --time=60 --signal=B:USR1@120 \
+      --gpus-per-task=1 "$@"
+  }
+  jobs/submit.sh infer -- --network n.spdnn
+  [ "$(cat arguments)" = "$(started infer %j "$site/jobs/infer.sbatch" "$site/jobs" '' '' --network n.spdnn)" ]
+  run jobs/submit.sh sweep
+  [ "$output" = "$(printf '%s\n' '12 elements: 0 in the results, 0 in the queue' \
+    "job 77; its log: $site/build/cluster/logs/spdnn-sweep-77_%a.log")" ]
+  [ "$(cat arguments)" = "$(started sweep %A_%a --array=1,2,3,4,5,6,7,8,9,10,11,12 "$site/jobs/sweep.sbatch" "$site/jobs" '' 0)" ]
+  [ "$(cat build/cluster/sweep.list)" = "$(for neurons in 1024 4096 16384 65536; do
+    for layers in 120 480 1920; do printf '%sx%s-auto\t%s\t%s\tauto\n' "$neurons" "$layers" "$neurons" "$layers"; done
+  done)" ]
+}
+
 @test "no GPU is asked for where a model is run, unless on a CUDA device" {
   make_sbatch
   for model in '--model m.onnx' --model=m.onnx; do
@@ -58,6 +78,11 @@ END
   [ ! -e arguments ]
   bash -c "$output"
   [ "$(tail -n 4 arguments)" = "$(printf '%s\n' --network 'my net.spdnn' --inputs 'a*b')" ]
+  words=('' ' ' "'" '"' '\' '$HOME' '`pwd`' '~' '#' '!' ';' '&' '|' '<' '>' '(' '{a,b}' '[a]' '?' é $'two\nlines' a=b)
+  run jobs/submit.sh infer --dry-run -- "${words[@]}"
+  [ "$status" -eq 0 ]
+  bash -c "$output"
+  [ "$(sed '1,/\.sbatch$/d' arguments)" = "$(printf '%s\n' "$site/jobs" '' '' "${words[@]}")" ]
   run jobs/submit.sh sweep --dry-run --variants auto,cpu_openmp -- --trials 5
   echo "$output"
   [[ "${lines[0]}" == "24 elements: 0 in the results, 0 in the queue" ]]
@@ -99,6 +124,16 @@ END
   }
   refuse 2 infer
   refuse 2 infer --nodes 0 -- --network n
+  refuse 2 infer --tasks-per-node 0 -- --network n
+  refuse 2 infer --nodes 1.5 -- --network n
+  refuse 2 infer --at-once 2 -- --network n
+  refuse 2 infer --variants auto -- --network n
+  refuse 2 infer --name 'a b' -- --network n
+  refuse 2 sweep --name first
+  refuse 2 sweep --configs 0x120
+  refuse 2 sweep --configs 1024x0
+  refuse 2 sweep --configs 1024x120x1
+  refuse 2 sweep --at-once 0
   refuse 2 infer --nodes
   refuse 2 infer --network n
   refuse 2 infer --configs 1024x120 -- --network n
@@ -123,6 +158,20 @@ END
   refuse 4 sweep
   run jobs/submit.sh surprise
   [ "$status" -eq 2 ]
+  [[ "$output" == "usage: jobs/submit.sh infer "* ]]
+  run jobs/submit.sh
+  [ "$status" -eq 2 ]
+  for asked in -h --help; do
+    run jobs/submit.sh "$asked"
+    [ "$status" -eq 0 ]
+    [[ "$output" == "usage: jobs/submit.sh infer "*"Results, checkpoints and logs are in $site/build/cluster. Settings: jobs/site.sh"* ]]
+  done
+  make_command squeue <<<'exit 0'
+  make_command scontrol <<<'echo "MaxArraySize            = 1"'
+  run jobs/submit.sh sweep
+  [ "$status" -eq 4 ]
+  [ "${lines[1]}" = "jobs/submit.sh: this Slurm takes no job arrays: its MaxArraySize is 1" ]
+  rm bin/scontrol
   rm build/spdnn
   refuse 3 sweep
   [[ "$output" == *"SPDNN_PROGRAM"* ]]
@@ -202,4 +251,9 @@ END
   [ "$(wc -l <submitted)" -gt 1 ]
   run grep -- --dependency submitted
   [ "$status" -eq 1 ]
+  # Where Slurm does not say how many, its own limit holds.
+  make_command scontrol <<<'exit 1'
+  : >submitted
+  jobs/submit.sh sweep --configs "$(printf '512x%s,' {1..993})"
+  [ "$(grep -oE -- '--array=[0-9]+|,[0-9]+ ' submitted | xargs)" = "--array=12 ,1000 --array=1 ,4" ]
 }

@@ -36,6 +36,9 @@ teardown() { cat "$results"/logs/*; }
   element 0 2 --trials 5
   [[ "$options" == "--generate official --neurons 1024 --layers 120 "*" --variant resident "*" --trials 5 --threads 4 "* ]]
   [ -e "$results/1024x120-resident.json" ]
+  [[ "$options" =~ ^"--generate official --neurons 1024 --layers 120 --inputs $site/build/data/images-1024-digits60000.spdnn --variant \
+resident --verify 64 --trials 5 --threads 4 --progress never --json $site/$results/1024x120-resident.json --checkpoint \
+$site/$results/1024x120-resident.checkpoint --checkpoint-every 15m"( --max-time [0-9]+)?$ ]]
   element 2 1
   [[ "$options" == "--generate official --neurons 4096 --layers 7 "*" --variant auto "* ]]
   [ -e "$results/4096x7-auto.json" ]
@@ -76,10 +79,30 @@ teardown() { cat "$results"/logs/*; }
   [ "$(wc -l <generated)" -eq 2 ]
   [[ "$(head -n 1 generated)" == "generate inputs --family digits --images 300 --seed 1 --neurons 1024 --out "* ]]
   [[ "$options" == *" --inputs $site/build/data/images-4096-digits300.spdnn "* ]]
+  : >build/data/images-4096-digits300.spdnn # as a full disk may leave it
+  element 0 3
+  [ "$(wc -l <generated)" -eq 3 ]
   echo 'SPDNN_MNIST=train-images.gz' >>jobs/site.sh
   element 0 1
   [[ "$(tail -n 1 generated)" == "generate inputs --family official --mnist $site/train-images.gz --neurons 1024 --out "* ]]
   [[ "$options" == *" --inputs $site/build/data/images-1024-official.spdnn "* ]]
+}
+
+@test "an element whose result is there is not run, and one whose images cannot be made is a failure" {
+  echo '{"schema":"spdnn-run-1","problem":{"neurons":1024,"layers":120,"x":1},"verdict":{"status":"PASSED"},"build":{"commit":"0123456789ab","dirty":false}}' \
+    >"$results/1024x120-auto.json"
+  rm -f started
+  options=''
+  SLURM_JOB_ID=9 SLURM_ARRAY_JOB_ID=7 SLURM_ARRAY_TASK_ID=1 SLURM_JOB_NAME=spdnn-sweep SLURM_NTASKS=1 SLURM_JOB_NODELIST=n0 \
+    bash jobs/sweep.sbatch "$site/jobs" '' 0 >"$results/logs/spdnn-sweep-7_1.log" 2>&1
+  [ ! -e started ]
+  [ ! -e generated ]
+  grep -qx "jobs: 1024x120-auto is there: $site/$results/1024x120-auto.json" "$results/logs/spdnn-sweep-7_1.log"
+  make_command program <<<'case $1 in --version) echo "spdnn 0.1.0 (commit abc)" ;; *) echo "spdnn: no space" >&2; exit 4 ;; esac'
+  mv bin/program build/spdnn
+  run element 0 1
+  [ ! -e started ]
+  [[ "$(cat "$results/1024x120-auto.failed")" == "exit code 4: spdnn: no space (job 7_1, log "* ]]
 }
 
 @test "an element that fails names its number in the array, and the log that the array has for it" {

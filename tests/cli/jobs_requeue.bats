@@ -77,14 +77,17 @@ ends_with() {
 }
 
 @test "a job that somebody ends is not queued again, whether squeue says so or not" {
-  for case in 'CANCELLED None:0' 'COMPLETING TimeLimit:2' 'RUNNING None:1000'; do
-    make_squeue "${case%:*}" "${case#*:}"
+  for case in 'CANCELLED None:0:from outside' 'COMPLETING TimeLimit:2:at the time limit' 'RUNNING None:1000:from outside'; do
+    IFS=: read -r state failures words <<<"$case"
+    make_squeue "$state" "$failures"
+    printf '%s\n' 1 2 >"$results/run.requeues" # the stops before do not count once somebody submits it again
     start run 'stop 5 900'
     within 600 computes
     kill -TERM "$job"
     ends_with 5
     [ "$requeues" -eq 0 ]
-    grep -qE '^stopped (at the time limit|from outside); submitted again, it continues ' "$results/run.failed"
+    grep -q "^stopped $words; submitted again, it continues " "$results/run.failed"
+    [ ! -e "$results/run.requeues" ]
   done
 }
 
@@ -176,12 +179,24 @@ END
   [[ "$(cat "$results/run.failed")" == "exit code 3: its verdict is FAILED, against e.npy (job 7, log "* ]]
 }
 
+@test "an error before the program runs is the reason of a failure, too" {
+  echo 'SPDNN_MODULES=(no_such_module)' >>jobs/site.sh
+  echo 'module() { echo "no_such_module is unknown" >&2; return 1; }' >>jobs/site.sh
+  start run 'done 0'
+  ends_with 4
+  [[ "$(cat "$results/run.failed")" == "exit code 4: jobs/infer.sbatch: module load no_such_module failed (job 7, log $site/$results/logs/spdnn-infer-7.log)" ]]
+  [ ! -e started ]
+}
+
 @test "a signal that comes when the result is written takes nothing from it" {
   for code in 5 143 0; do
+    : >"$results/run.requeues" # of earlier jobs, as is the failure
+    : >"$results/run.failed"
     start run "done $code"
     ends_with 0
     [ "$requeues" -eq 0 ]
     [ ! -e "$results/run.failed" ]
+    [ ! -e "$results/run.requeues" ]
   done
   start run 'done 1'
   ends_with 1

@@ -173,6 +173,32 @@ END
   [ "$(tail -n 2 <<<"$output" | cut -d : -f 1-2 | xargs)" = "missing: 1024x3-auto missing: 1024x5-auto" ]
 }
 
+@test "table --wait shows the results once the queue has none of these jobs" {
+  mkdir -p "$results"
+  for times in 0 2; do
+    rm -f asked "$results"/*
+    make_command squeue <<END
+if [ "\$(echo >>asked; wc -l <asked)" -gt $times ]; then
+  echo 'exit code 4: lost (job 72, log nowhere)' >'$results/late.failed'
+else
+  echo 'N/A 72 RUNNING $PWD/$results +0'
+fi
+END
+    run jobs/submit.sh table --wait
+    echo "$output"
+    [ "$status" -eq 1 ]
+    [ "$output" = 'failed: late: exit code 4: lost (job 72, log nowhere)' ]
+    [ "$(wc -l <asked)" -eq $((times + 1)) ]
+  done
+  # Without it, the queue is looked at once.
+  make_command squeue <<<"echo >>asked; echo 'N/A 72 RUNNING $PWD/$results +0'"
+  : >asked
+  run jobs/submit.sh table
+  [ "$status" -eq 0 ]
+  [ "$output" = 'in the queue: 1 RUNNING' ]
+  [ "$(wc -l <asked)" -eq 1 ]
+}
+
 # is_done EXPRESSION: whether a sweep counts its element as done where jq's EXPRESSION has changed the result.
 is_done() {
   cp result.json "$results/1024x6-auto.json"

@@ -44,6 +44,8 @@ class Arguments(InAnEmptyFolder):
         for name, value in (("trials", 0), ("batch", -1), ("threads", 2000), ("host_memory", -1), ("device_memory", 2**64),
                             ("verify", 0), ("truth", [3, 2]), ("truth", [3, 3])):
             self.refused(ValueError, name, spdnn.infer, self.network, self.images, **{name: value})
+        with self.assertRaisesRegex(ValueError, r"'a\\0\\udc80b' is "):
+            spdnn.infer(self.network, self.images, variant="a\0\udc80b")
         for name in ("reduce", "device"):
             self.refused(TypeError, name, spdnn.plan, self.network, **{name: None})
         for name, value in {"bias": "x", "cap": "x", "bias_rule": 3, "neurons": None, "layers": 1.5, "progress": 3,

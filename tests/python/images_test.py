@@ -115,6 +115,11 @@ class FromSciPy(unittest.TestCase):
         again = scipy.sparse.csr_matrix((np.ones(3, np.float32), np.array([1, 1, 0]), np.array([0, 2, 3])))
         np.testing.assert_array_equal(pixels(spdnn.Images.from_scipy(again)), [[0, 2], [1, 0]])
         np.testing.assert_array_equal(again.indices, [1, 1, 0], "the caller's own")
+        again.has_canonical_format = again.has_sorted_indices = True  # as SciPy remembers it of arrays that were changed since
+        np.testing.assert_array_equal(pixels(spdnn.Images.from_scipy(again)), [[0, 2], [1, 0]])
+        unsorted = scipy.sparse.csr_matrix((np.array([3, 4, 5], np.float32), np.array([1, 0, 0]), np.array([0, 2, 3])))
+        unsorted.has_sorted_indices = True
+        np.testing.assert_array_equal(pixels(spdnn.Images.from_scipy(unsorted)), [[4, 3], [5, 0]])
 
     def test_wrong_ones_are_refused(self):
         self.given.indices[3] = 64

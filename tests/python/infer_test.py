@@ -101,9 +101,10 @@ class Outcomes(unittest.TestCase):
             self.assertEqual(verdict(truth=path), "PASSED")
             with self.assertRaises(spdnn.DataError):
                 verdict(truth=str(path) + ".none")
-        for truth in ([3, 2], [1, 1], [-1]):
+        for truth in ([3, 2], [1, 1], [-1], [2**31], np.array([2**63 + 1], np.uint64)):
             with self.subTest(truth=truth), self.assertRaises(spdnn.DataError):
                 verdict(truth=truth)
+        self.assertEqual(verdict(truth=[*self.expected, 2**31 - 1]), "FAILED")
         with self.assertRaises(TypeError):
             verdict(truth=[0.5])
 

@@ -137,13 +137,14 @@ class Files(WithToy):
         pathlib.Path("two/architecture.json").write_text(json.dumps({**architecture, "outputs": ["pool", "fc"]}), encoding="utf-8")
         shutil.copy("model.safetensors", "two")
         model = spdnn.load_model("two/model.safetensors")
-        self.assertEqual(model.output_names, ["pool", "fc"])
+        self.assertEqual((model.output_names, model.output_shape), (["pool", "fc"], (None, 4, 3, 3)))
         found = model.infer(self.images, variant="conv_reference", verify="all")
         self.assertEqual((list(found.outputs), found.verdict), (["pool", "fc"], "PASSED"))
         self.assertEqual(found.outputs["pool"].shape, (20, 4, 3, 3))
         np.testing.assert_array_equal(found.outputs["fc"], self.logits)
         self.assertIs(found.logits, found.outputs["pool"])
         with model.compile(variant="conv_reference") as session:
+            self.assertEqual((session.output_names, session.output_shapes), (["pool", "fc"], [(None, 4, 3, 3), (None, 7)]))
             for output, other in zip(session(self.images), found.outputs.values(), strict=True):
                 np.testing.assert_array_equal(output, other)
         self.assertEqual(model.infer(self.images, expected=found.outputs).verdict, "PASSED")
@@ -399,7 +400,7 @@ class Verdicts(WithToy):
                         "precision": (32,), "batch": ("a", 7.0), "threads": (1.5,), "trials": (None, 1.5),
                         "warm_up": (None,), "rewrite": (True, None, 1), "profile": (1,), "host_memory": ("1G",),
                         "progress": (3,)},
-            spdnn.UsageError: {"output": ("none", ["fc", "fc"]), "min_accuracy": (0.5,), "verify": (0, -1), "device": ("tpu",), "precision": ("fp8", "fp16"),
+            spdnn.UsageError: {"output": ("none", "", ["fc", "fc"]), "min_accuracy": (0.5,), "verify": (0, -1), "device": ("tpu",), "precision": ("fp8", "fp16"),
                                "batch": (0,), "threads": (0, 2000), "trials": (0,), "warm_up": (-1,),
                                "host_memory": (-1,), "labels": ("", "a\0"), "expected": ("\0",)},
             spdnn.DataError: {"labels": ([0], [], [7] * 20, [-1] * 20),

@@ -29,6 +29,9 @@ def good(**changed):
     return matrix(**{**arrays, **changed})
 
 
+FITTING = scipy.sparse.csr_matrix(np.ones((3, 1), np.float32))  # a layer before good()
+
+
 class FromSciPy(unittest.TestCase):
     def test_all_kinds_of_sparse_matrices_make_the_same_network(self):
         weights = random_weights()
@@ -129,14 +132,21 @@ class FromSciPy(unittest.TestCase):
         self.assertEqual(spdnn.Network([twice], 0.0).to_scipy()[0].toarray().tolist(), [[0, 3, 0], [0, 3, 0]])
 
     def test_what_is_no_matrix_is_refused(self):
+        self.assertEqual(spdnn.Network([FITTING, good()], 0.0).neurons, [1, 3, 2])
         bad = {
             "outside": good(indices=np.array([0, 3, 1], np.int32)),
             "negative": good(indices=np.array([0, -1, 1], np.int32)),
-            "wide outside": good(indices=np.array([0, 2**32, 1], np.int64)),
+            "wide outside": good(indices=np.array([0, 2**32 + 2, 1], np.int64)),
+            "wide negative": good(indices=np.array([0, 2, 1 - 2**32], np.int64)),
+            "unsigned outside": good(indices=np.array([0, 2, 2**31], np.uint32)),
+            "too many columns": scipy.sparse.csr_matrix((2, 2**31), dtype=np.float32),
+            "far too many": scipy.sparse.csr_matrix((2, 2**40), dtype=np.float32),
             "descends": good(indptr=np.array([0, 4, 3], np.int32)),
             "far": good(indptr=np.array([0, 10**6, 3], np.int32)),
             "negative offset": good(indptr=np.array([0, -1, 3], np.int32)),
             "not from 0": good(indptr=np.array([1, 2, 3], np.int32)),
+            "fewer data": good(data=np.ones(2, np.float32)),
+            "more data": good(indices=np.array([0, 2], np.int32)),
             "too long": good(indptr=np.array([0, 2, 4], np.int32)),
             "too short": good(indptr=np.array([0, 3], np.int32)),
             "without offsets": good(indptr=np.array([], np.int32)),
@@ -146,11 +156,11 @@ class FromSciPy(unittest.TestCase):
             "infinite as float32": good(data=np.array([1, 1e300, 1], np.float64)),
         }
         for name, given in bad.items():
-            with self.subTest(name), self.assertRaisesRegex(spdnn.DataError, "^layer 2: "):  # as the library counts
-                spdnn.Network([good(), given], 0.0)
+            with self.subTest(name), self.assertRaisesRegex(spdnn.DataError, "^layer 2: (?!has )"):  # as the library counts
+                spdnn.Network([FITTING, given], 0.0)
         for given in (good(data=np.ones(3, complex)), np.eye(3), None, "net"):
             with self.subTest(given), self.assertRaisesRegex(TypeError, "^layer 2: "):
-                spdnn.Network([good(), given], 0.0)
+                spdnn.Network([FITTING, given], 0.0)
 
     def test_places_of_entries_are_whole_numbers_inside_the_matrix_in_every_kind_of_matrix(self):
         for kind, names in {"csr": ("indices", "indptr"), "csc": ("indices", "indptr"), "bsr": ("indices", "indptr"),
@@ -160,7 +170,7 @@ class FromSciPy(unittest.TestCase):
                 setattr(given, name, getattr(given, name) + 0.5)
                 with self.subTest(kind=kind, name=name), self.assertRaisesRegex(
                         TypeError, f"^layer 2: {name}: expected whole numbers, not float64"):
-                    spdnn.Network([good(), given], 0.0)
+                    spdnn.Network([FITTING, given], 0.0)
                 with self.subTest(kind=kind, name=name), self.assertRaisesRegex(TypeError, f"^matrix: {name}: "):
                     spdnn.Images.from_scipy(given)
         for kind, name, size in (("csr", "indices", 3), ("csc", "indices", 2), ("coo", "row", 2), ("coo", "col", 3)):
@@ -169,9 +179,10 @@ class FromSciPy(unittest.TestCase):
             for wrong in (-1, size):
                 given = good().asformat(kind)
                 getattr(given, name)[1] = wrong
-                with self.subTest(kind=kind, name=name), self.assertRaisesRegex(spdnn.DataError, "^layer 2: "):
-                    spdnn.Network([good(), given], 0.0)
-                with self.subTest(kind=kind, name=name), self.assertRaisesRegex(spdnn.DataError, "^matrix: "):
+                words = f"{name}: expected a number from 0 to {size - 1} for each entry$" if kind == "coo" else ""
+                with self.subTest(kind=kind, name=name), self.assertRaisesRegex(spdnn.DataError, "^layer 2: " + words):
+                    spdnn.Network([FITTING, given], 0.0)
+                with self.subTest(kind=kind, name=name), self.assertRaisesRegex(spdnn.DataError, "^matrix: " + words):
                     spdnn.Images.from_scipy(given)
 
     def test_biases_caps_and_rules(self):

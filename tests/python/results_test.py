@@ -29,9 +29,9 @@ class Results(unittest.TestCase):
     def test_several_files_and_what_is_wrong_in_them(self):
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder) / "runs.jsonl"
-            path.write_text('{"a": {"b": 1}}\n\n{"a": {"b": 2}, "c": []}\n', encoding="utf-8")
+            path.write_text('{"a": {"b": 1}}\n \n{"a": {"b": 2, "d": {"e": null, "f": {}}, "g": [{"h": 3}]}, "c": [], "i": 1.5e2}', encoding="utf-8")
             self.assertEqual(spdnn.read_results([path, str(path)])[1:3],
-                             [{"file": str(path), "line": 3, "a.b": 2, "c": []},
+                             [{"file": str(path), "line": 3, "a.b": 2, "a.d.e": None, "a.g": [{"h": 3}], "c": [], "i": 150},
                               {"file": str(path), "line": 1, "a.b": 1}])
             whole = pathlib.Path(folder) / "whole.jsonl"
             whole.write_text("{}\n" * 5, encoding="utf-8")

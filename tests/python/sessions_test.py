@@ -95,10 +95,10 @@ class NetworkSessions(unittest.TestCase):
     def test_a_closed_session_refuses_to_run(self):
         with self.session() as session:
             np.testing.assert_array_equal(session(self.images), self.categories)
-        session.close()
         with self.assertRaisesRegex(spdnn.UsageError, "the session is closed"):
             session(self.images)
-        self.assertEqual((session.variant, session.batch), ("cpu_openmp", 50))
+        session.close()  # once more, which does nothing
+        self.assertEqual((session.variant, session.precision, session.batch), ("cpu_openmp", "fp32", 50))
 
     def test_each_thread_has_its_session_and_two_threads_with_one_are_told(self):
         answers = []
@@ -195,10 +195,10 @@ class Sessions(unittest.TestCase):
     def test_a_closed_session_refuses_to_run(self):
         with self.session() as session:
             np.testing.assert_array_equal(session(self.images), self.logits)
-        session.close()
         with self.assertRaisesRegex(spdnn.UsageError, "the session is closed"):
             session(self.images)
-        self.assertEqual(session.batch, 1024)
+        session.close()
+        self.assertEqual((session.variant, session.precision, session.batch), ("conv_reference", "fp64", 1024))
 
     def test_answers_outlive_session_model_and_images(self):
         model, images = spdnn.load_model("model.safetensors"), self.images.copy()
