@@ -121,6 +121,21 @@ started() {
   done
 }
 
+@test "a job that the scheduler does not take again says so, and ends as a stopped one" {
+  for name in pbs lsf slurm; do
+    begin "$name" 'stop 1 900'
+    within 600 computes
+    for command in qsub bsub scontrol; do make_command "$command" <<<'echo >>refused; exit 1'; done
+    rm -f refused
+    let_time_be_up
+    ended_with 5
+    grep -q '^jobs: stopped at a checkpoint, and could not be submitted again$' log
+    [ "$(wc -l <refused)" -eq 7 ]
+    rm log
+    make_scheduler
+  done
+}
+
 @test "a job without a checkpoint, or with its result, is not submitted again" {
   for name in pbs lsf slurm; do
     begin "$name" 'fail 3'

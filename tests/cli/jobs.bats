@@ -256,4 +256,10 @@ END
   : >submitted
   jobs/submit.sh sweep --configs "$(printf '512x%s,' {1..993})"
   [ "$(grep -oE -- '--array=[0-9]+|,[0-9]+ ' submitted | xargs)" = "--array=12 ,1000 --array=1 ,4" ]
+  # Arrays are submitted in the order of their lines.
+  make_command scontrol <<<'echo "MaxArraySize            = 101"'
+  : >submitted
+  jobs/submit.sh sweep --configs "$(printf '512x%s,' 1 {80..993..50} 993)" --at-once 1
+  [ "$(grep -oE -- ' \+[0-9]+' submitted | xargs)" = '+0 +100 +200 +300 +400 +500 +600 +700 +800 +900 +1000' ]
+  [[ "$(tail -n 1 submitted)" == *" --dependency=afterany:80 "* ]]
 }

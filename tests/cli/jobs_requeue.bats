@@ -132,6 +132,13 @@ ends_with() {
   ends_with 5
   [ "$requeues" -eq 0 ]
   grep -q '^stopped 4 times without getting further ' "$results/run.failed"
+  echo SPDNN_FRUITLESS_REQUEUES=0 >>jobs/site.sh
+  for requeued in 1 0; do
+    start run 'fail 4'
+    ends_with 5
+    [ "$requeues" -eq "$requeued" ]
+  done
+  grep -q '^stopped 2 times without getting further ' "$results/run.failed"
   # An error of the program itself would happen again.
   for code in 2 3; do
     start run "fail $code"
@@ -159,6 +166,50 @@ ends_with() {
   [ "$requeues" -eq 0 ]
 }
 
+@test "the rank that ends first says how a job ends, whatever srun's exit code is" {
+  make_command srun <<'END'
+[ "$1" != --mpi=list ] || exit 0
+sed 's/^/srun: error: /' said >&2
+exit "$(cat code)"
+END
+  # ends CODE REQUEUES SRUN_CODE LINE...: how a model's job ends, of which srun says these lines.
+  ends() {
+    echo "$3" >code
+    printf '%s\n' "${@:4}" >said
+    start run '' --model m.onnx
+    ends_with "$1"
+    [ "$requeues" -eq "$2" ]
+  }
+  ends 3 0 137 'n0: tasks 0-3: Exited with exit code 3' 'n1: task 4: Killed'
+  grep -q '^exit code 3: Exited with exit code 3 (job 7, ' "$results/run.failed"
+  ends 12 0 137 'n0: task 5: Exited with exit code 12' 'n1: task 4: Exited with exit code 5'
+  ends 5 1 137 'n0: tasks 0,2: Exited with exit code 5' 'n1: task 4: Killed'
+  ends 5 1 143 'n0: task 0: Terminated' 'n1: task 4: Killed'
+  ends 5 1 138 'n0: task 0: User defined signal 1'
+  ends 137 0 137 'n0: task 0: Killed' 'n1: task 4: Terminated'
+  grep -q '^exit code 137: Killed (job 7, ' "$results/run.failed"
+  ends 139 0 139 'Unable to confirm allocation' 'n0: task 0: Segmentation fault'
+  grep -q '^exit code 139: Segmentation fault (job 7, ' "$results/run.failed"
+  ends 1 0 1 'Unable to create step'
+  grep -q '^exit code 1: srun: error: Unable to create step (job 7, ' "$results/run.failed"
+}
+
+@test "a model, which has no checkpoints, is not stopped when its time is nearly up, and is bound to no GPUs on processors" {
+  echo 'SPDNN_GPU_BIND=closest' >>jobs/site.sh
+  start run 'stop 5 900' --model m.onnx
+  within 600 computes
+  kill -USR1 "$job"
+  /bin/sleep 0.5
+  rm computing # which ends the ranks
+  ends_with 1
+  [ "$requeues" -eq 0 ]
+  run grep -- --gpu-bind started
+  [ "$status" -eq 1 ]
+  start run 'done 0' --model m.onnx --device cuda
+  ends_with 0
+  grep -q -- ' --gpu-bind=closest ' started
+}
+
 @test "the reason of a failure is the program's first error, or its verdict, even if srun loses its output" {
   make_command srun <<'END'
 [ "$1" != --mpi=list ] || exit 0
@@ -168,6 +219,7 @@ if [ -e line ]; then cp line "$2"; else printf 'spdnn: rank %s\n' '0: m.onnx: tr
 exit 3
 END
   for try in 1 2; do
+    echo 'spdnn: of a job that was killed' >"$results/logs/spdnn-infer-7.errors"
     start run '' --model m.onnx
     ends_with 3
     [[ "$(cat "$results/run.failed")" == "exit code 3: spdnn: rank 0: m.onnx: truncated (job 7, log "* ]]
@@ -249,6 +301,8 @@ END
   printf '%s\n' none pmi2 >offered
   starts_by libmpi_cray.so.12 pmi2
   starts_by libmpi.so.40 none
+  printf '%s\n' pmix_v3 none >offered
+  starts_by libmpi.so.40 none
   echo SPDNN_MPI_TYPE=pmi1 >>jobs/site.sh
   starts_by libmpi.so.40 pmi1
 }
@@ -287,6 +341,10 @@ END
   starts_by pmi2 spdnn-openmpi spdnn-mpich
   starts_by pmi2 spdnn-openmpi spdnn-mpich-debian
   starts_by none spdnn-openmpi spdnn-mpich spdnn-mpich-debian
+  # Those of an installed program lie beside its folder.
+  mkdir -p lib/spdnn
+  mv build/spdnn-mpich-debian.so lib/spdnn
+  starts_by pmi2 spdnn-openmpi spdnn-mpich
 }
 
 @test "a job whose results cannot be written any more ends with the program's exit code" {

@@ -8,6 +8,12 @@ setup() {
   results=build/cluster
 }
 
+# Changes the result NAME.json by an EXPRESSION of jq, in the program's form.
+change() {
+  jq -c "$2" "$results/$1.json" >changed
+  mv changed "$results/$1.json"
+}
+
 @test "the table shows the right numbers of models that are called as fields of the report are" {
   mkdir -p model build/cluster
   "$SPDNN" generate model --family lenet5 --out model/m.safetensors
@@ -17,13 +23,16 @@ setup() {
     mv changed model/architecture.json
     "$SPDNN" infer --model model/m.safetensors --inputs images.npy --json "build/cluster/$name.json" >/dev/null
     jq -e --arg name "$name" '.model.name == $name' "build/cluster/$name.json"
-    dense=$(jq .flops.dense "build/cluster/$name.json" | awk '{ printf "%.4g", $1 / 1e9 }')
-    sparse=$(jq .flops.sparse "build/cluster/$name.json" | awk '{ printf "%.4g", $1 / 1e9 }')
+    change "$name" '.machine.ranks = 3 | .build.dirty = true'
+    expected=$(jq -r --arg name "$name" '[$name, .variant, .precision, .model.nodes, .machine.ranks, .images, .seconds.infer.median,
+      .images_per_second, .flops.dense / 1e9, .flops.sparse / 1e9, .verdict.status, .build.commit + "+", .machine.host] | @tsv' \
+      "$results/$name.json" |
+      awk '{ printf "%s %s %s %s %s %s %.6f %.6g %.4g %.4g %s %s %s", $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13 }')
     run jobs/submit.sh table
     echo "$output"
     [ "$status" -eq 0 ]
-    awk -v name="$name" -v dense="$dense" -v sparse="$sparse" \
-      '$1 == name { found = $5 == 1 && $9 == dense && $10 == sparse } END { exit !found }' <<<"$output"
+    [ "$(xargs <<<"${lines[0]}")" = "name variant precision nodes ranks images infer_s images/s dense sparse verdict commit host" ]
+    [ "$(grep "^$name " <<<"$output" | xargs)" = "$expected" ]
   done
 }
 
@@ -39,12 +48,6 @@ setup() {
   [ "${lines[3]}" = "failed: lost: its result cannot be read" ]
 }
 
-# Changes the result NAME.json by an EXPRESSION of jq, in the program's form.
-change() {
-  jq -c "$2" "$results/$1.json" >changed
-  mv changed "$results/$1.json"
-}
-
 # Makes a result by a run that is verified.
 make_result() {
   mkdir -p "$results"
@@ -58,14 +61,20 @@ make_result() {
   change first '.problem.neurons = 256 | .machine.ranks = 3'
   cp "$results/second.json" "$results/a_third.json"
   change a_third '.problem.layers = 10 | .build.dirty = true'
+  # More ranks and later engines come later.
+  cp "$results/second.json" "$results/a_fifth.json"
+  change a_fifth '.problem.layers = 10 | .variant = "zz" | .machine.ranks = 1'
+  cp "$results/a_third.json" "$results/a_fourth.json"
+  change a_fourth '.machine.ranks = 2'
+  mv "$results/a_third.json" "$results/b_third.json"
   run jobs/submit.sh table
   echo "$output"
   [ "$status" -eq 0 ]
-  [ "${#lines[@]}" -eq 4 ]
+  [ "${#lines[@]}" -eq 6 ]
   [ "$(xargs <<<"${lines[0]}")" = \
     "name neurons layers variant passes ranks images infer_s TE/s with_setup end_to_end verdict commit host" ]
   local line=0 expected
-  for name in first second a_third; do
+  for name in first second b_third a_fourth a_fifth; do
     line=$((line + 1))
     expected=$(jq -r --arg name "$name" '[$name, .problem.neurons, .problem.layers, .variant, .passes, .machine.ranks, .problem.images,
       .seconds.infer.median, .rate / 1e12, .rate_with_setup / 1e12, .rate_end_to_end / 1e12, .verdict.status, .build.commit +

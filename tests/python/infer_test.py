@@ -56,6 +56,24 @@ class Outcomes(unittest.TestCase):
         with self.assertRaisesRegex(spdnn.UsageError, "passes"):
             spdnn.infer(planned, self.images, reduce="none")
 
+    def test_a_plan_describes_each_layer(self):
+        """The first layer's neurons 0 and 1 are twins, 2 is another, 3 and 4 are read by none, 5 to 7 are zero for every image."""
+        first, second = np.zeros((8, 5), np.float32), np.zeros((3, 8), np.float32)
+        first[:5] = [[1, 0, 2, 0, 0], [1, 0, 2, 0, 0], [-1, 0, 0, -2, 0], [0, 3, 0, 0, 4], [1, 1, 1, 5, 0]]
+        second[:] = [[1, 1, 3, 0, 0, .5, .5, .5], [0, .5, 0, 0, 0, 0, 0, 0], [2, 0, 0, 0, 0, 0, .125, .0625]]
+        network = spdnn.Network([scipy.sparse.csr_matrix(first), scipy.sparse.csr_matrix(second)], [-0.1, [-0.1, -0.2, -0.3]])
+        found = spdnn.plan(network).describe()
+        self.assertEqual(found["notes"],
+                         ["saturated is not applied because of layer 2, where a row at the cap does not provably stay there"])
+        for layer, weights, planned in zip(found["layers"], (first, second), (
+                {"stored_outputs": 2, "stored_edges": 4, "distinct_terms": 2, "twins": 1, "always_zero": 3, "unread": 2},
+                {"stored_outputs": 3, "stored_edges": 5, "distinct_terms": 4 / 3, "twins": 0, "always_zero": 0, "unread": 0})):
+            degrees = np.count_nonzero(weights, axis=1)
+            self.assertEqual(layer, {
+                "inputs": weights.shape[1], "outputs": weights.shape[0], "edges": degrees.sum(), "min_degree": degrees.min(),
+                "max_degree": degrees.max(), "mean_degree": degrees.mean(), "density": degrees.sum() / weights.size,
+                "distinct_weights": np.unique(weights[weights != 0]).size, **planned})
+
     def test_the_report_is_the_json_line(self):
         outcome = spdnn.infer(self.network, self.images, device="cpu", trials=2)
         report = outcome.report

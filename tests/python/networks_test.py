@@ -145,6 +145,7 @@ class FromSciPy(unittest.TestCase):
             "far": good(indptr=np.array([0, 10**6, 3], np.int32)),
             "negative offset": good(indptr=np.array([0, -1, 3], np.int32)),
             "not from 0": good(indptr=np.array([1, 2, 3], np.int32)),
+            "no data": good(data=np.ones(0, np.float32)),
             "fewer data": good(data=np.ones(2, np.float32)),
             "more data": good(indices=np.array([0, 2], np.int32)),
             "too long": good(indptr=np.array([0, 2, 4], np.int32)),
@@ -161,6 +162,18 @@ class FromSciPy(unittest.TestCase):
         for given in (good(data=np.ones(3, complex)), np.eye(3), None, "net"):
             with self.subTest(given), self.assertRaisesRegex(TypeError, "^layer 2: "):
                 spdnn.Network([FITTING, given], 0.0)
+
+    def test_the_module_takes_no_arrays_of_another_form(self):
+        """Those that the package converts: the module would read memory beyond them."""
+        indptr, indices, data = np.array([0, 2, 3], np.int32), np.array([0, 2, 1], np.int32), np.ones(3, np.float32)
+        spdnn._core.Matrix((2, 3), indptr, indices, data)
+        unaligned = np.empty(13, np.uint8)[1:].view(np.float32)
+        unaligned[:] = 1
+        for wrong in (np.ones(3, np.float64), np.ones(6, np.float32)[::2], np.float32(1), np.array(1, np.float32), unaligned):
+            with self.subTest(wrong=wrong), self.assertRaises(TypeError):
+                spdnn._core.Matrix((2, 3), indptr, indices, wrong)
+        with self.assertRaises(TypeError):
+            spdnn._core.Matrix((2, 3), indptr, np.arange(6, dtype=np.int32)[::2], data)
 
     def test_places_of_entries_are_whole_numbers_inside_the_matrix_in_every_kind_of_matrix(self):
         for kind, names in {"csr": ("indices", "indptr"), "csc": ("indices", "indptr"), "bsr": ("indices", "indptr"),
