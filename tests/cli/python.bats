@@ -119,6 +119,21 @@ print(model.infer(numpy.load("../images.npy"), variant="conv_dense", verify="all
   echo "$output"
   [ "$status" -eq 0 ]
   [ "$(venv/bin/python -c 'from importlib.metadata import requires; print(*requires("spdnn"))')" = "numpy scipy" ]
+  venv/bin/python - <<'END'
+import base64, hashlib, importlib.metadata, pathlib, sys
+import spdnn
+installed = importlib.metadata.distribution("spdnn")
+assert installed.version == spdnn.__version__
+python = f"cp{sys.version_info.major}{sys.version_info.minor}"
+assert "Root-Is-Purelib: false" in installed.read_text("WHEEL") and f"Tag: {python}-{python}-linux_" in installed.read_text("WHEEL")
+listed = {str(file): file for file in installed.files if file.hash and "__pycache__" not in str(file)}
+folder = pathlib.Path(spdnn.__file__).parent
+assert {f"spdnn/{file.name}" for file in folder.iterdir() if file.is_file()} <= listed.keys()
+for file in listed.values():
+    content = file.locate().read_bytes()
+    digest = base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()
+    assert (file.hash.mode, file.hash.value, file.size) == ("sha256", digest, len(content)), file
+END
   venv/bin/python -m pip uninstall -y spdnn >/dev/null
   run venv/bin/python -c 'import spdnn'
   [[ "$output" == *"No module named 'spdnn'"* ]]

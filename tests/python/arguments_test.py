@@ -46,6 +46,13 @@ class Arguments(InAnEmptyFolder):
             self.refused(ValueError, name, spdnn.infer, self.network, self.images, **{name: value})
         with self.assertRaisesRegex(ValueError, r"'a\\0\\udc80b' is "):
             spdnn.infer(self.network, self.images, variant="a\0\udc80b")
+        for name, value, bounds in (("trials", 2**31, "1 to 2147483647"), ("batch", 0, "1 to 2147483647"), ("threads", 1025, "1 to 1024"),
+                                    ("verify", 2**31, "1 to 2147483647"), ("host_memory", 2**63, "0 to 9223372036854775807"),
+                                    ("device_memory", -1, "0 to 9223372036854775807")):
+            with self.assertRaisesRegex(spdnn.UsageError, f"^{name}: expected a number from {bounds}, not {value}$"):
+                spdnn.infer(self.network, self.images, **{name: value})
+        with self.assertRaisesRegex(spdnn.UsageError, "^max_time: the number is too large$"):
+            spdnn.infer(self.network, self.images, max_time=10**400)
         for name in ("reduce", "device"):
             self.refused(TypeError, name, spdnn.plan, self.network, **{name: None})
         for name, value in {"bias": "x", "cap": "x", "bias_rule": 3, "neurons": None, "layers": 1.5, "progress": 3,
@@ -69,6 +76,15 @@ class Arguments(InAnEmptyFolder):
                 self.refused(TypeError, name, spdnn.Network, weights, 0.0, **{name: value})
         for value in (None, weights[0], 3):
             self.refused(TypeError, "weights", spdnn.Network, value, 0.0)
+
+    def test_numbers_and_flags_of_numpy_are_taken(self):
+        network = spdnn.Network(random_weights(), np.float32(-0.5), cap=np.int16(4), copy=np.True_)
+        self.assertEqual((network.biases, network.cap), ([-0.5] * 6, 4.0))
+        outcome = spdnn.infer(network, self.images, device="cpu", trials=np.int8(2), batch=np.array(7), threads=np.uint64(1),
+                              verify=np.True_, compare=np.False_, host_memory=np.int64(10**9))
+        report = outcome.report
+        self.assertEqual((report["trials"], report["batch"], report["machine"]["threads"], report["compared"], outcome.verdict),
+                         (2, 7, 1, None, "PASSED"))
 
     def test_biases_are_numbers_or_one_for_each_output(self):
         weights = random_weights()

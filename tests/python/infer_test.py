@@ -56,6 +56,25 @@ class Outcomes(unittest.TestCase):
         with self.assertRaisesRegex(spdnn.UsageError, "passes"):
             spdnn.infer(planned, self.images, reduce="none")
 
+    def test_what_was_asked_for_is_done(self):
+        outcome = spdnn.infer(self.network, self.images, device="cpu", trials=3, batch=7, threads=2, precision="fp64",
+                              verify=10, compare=True, reduce="dead")
+        report = outcome.report
+        self.assertEqual((report["trials"], report["batch"], report["machine"]["threads"], report["precision"]), (3, 7, 2, "fp64"))
+        self.assertEqual((report["passes"], report["compared"]["passes"], report["parts"], outcome.verdict),
+                         ("dead", "dead", 1, "UNVERIFIED"))
+        self.assertEqual(report["verdict"]["against"], "cpu_reference on 10 of 50 images, a sample")
+        alone = spdnn.infer(self.network, self.images, variant="cpu_reference").report
+        self.assertEqual((alone["variant"], alone["trials"], alone["batch"], alone["compared"]), ("cpu_reference", 1, 50, None))
+        with self.assertRaisesRegex(spdnn.DeviceError, "for a single image, but nothing is left for it"):
+            spdnn.infer(self.network, self.images, device="cpu", host_memory=1)
+
+    def test_objects_say_what_they_are(self):
+        planned = spdnn.plan(self.network)
+        self.assertEqual(repr(self.network), "<spdnn.Network: 6 layers, 3684 edges>")
+        self.assertEqual(repr(self.images), "<spdnn.Images: 50 images of 64 neurons, as bits>")
+        self.assertEqual(repr(planned), f"<spdnn.Plan: {planned.passes}, {planned.stored_edges} of 3684 edges>")
+
     def test_a_plan_describes_each_layer(self):
         """The first layer's neurons 0 and 1 are twins, 2 is another, 3 and 4 are read by none, 5 to 7 are zero for every image."""
         first, second = np.zeros((8, 5), np.float32), np.zeros((3, 8), np.float32)

@@ -1,6 +1,7 @@
 """Networks from SciPy and back, and from and to files."""
 
 import gc
+import os
 import pathlib
 import subprocess
 import sys
@@ -244,7 +245,25 @@ class Files(unittest.TestCase):
             self.assertEqual(got.biases, network.biases)
             for a, b in zip(got.to_scipy(), network.to_scipy()):
                 np.testing.assert_array_equal(a.toarray(), b.toarray())
-        self.assertEqual(len(spdnn.Network.read(self.folder / "net", layers=2, bias=0.0)), 2)
+        for path in ("net.spdnn", "net"):
+            first = spdnn.Network.read(self.folder / path, layers=2, neurons=64 if path == "net" else (),
+                                       bias=-0.1 if path == "net" else None)
+            self.assertEqual((len(first), first.biases), (2, [-0.1] * 2))
+        rows = spdnn.Network(random_weights(), [np.linspace(-0.3, k, 64) for k in range(6)], cap=None, bias_rule="everywhere")
+        rows.save(self.folder / "rows.spdnn")
+        got = spdnn.Network.read(self.folder / "rows.spdnn")
+        self.assertEqual((got.cap, got.bias_rule), (None, "everywhere"))
+        np.testing.assert_array_equal(got.biases, rows.biases)
+
+    def test_official_networks_are_those_of_the_program(self):
+        subprocess.run([os.environ["SPDNN"], "generate", "network", "--family", "official", "--neurons", "1024", "--layers", "3",
+                        "--out", self.folder / "net.spdnn"], check=True, capture_output=True)
+        network, expected = spdnn.Network.official(1024, 3), spdnn.Network.read(self.folder / "net.spdnn")
+        self.assertEqual((network.neurons, network.biases, network.cap, network.bias_rule, network.edges),
+                         ([1024] * 4, [-0.3] * 3, 32.0, "non-zeros", 3 * 1024 * 32))
+        self.assertEqual((expected.biases, expected.cap, expected.bias_rule), (network.biases, network.cap, network.bias_rule))
+        for a, b in zip(network.to_scipy(), expected.to_scipy(), strict=True):
+            self.assertEqual((a != b).nnz, 0)
 
     def test_parameters_that_files_do_not_bring(self):
         small_network().save(self.folder / "net")
