@@ -134,6 +134,14 @@ TEST_F(ImageTensors, IdxPlainAndZipped) {
   refuses(idx(), "images of 2 x 3, expected 3 x 2 x 3", of(colour_images));
 }
 
+TEST_F(ImageTensors, TheLengthsOfAnIdxFileHaveFourBytes) {
+  const auto path = written(directory_ / "header", big_endian(0x803) + big_endian(0x01020304) + big_endian(0x05060708) +
+                                                       big_endian(0x090a0b0c) + "pixels");
+  EXPECT_EQ(IdxFile(path, IdxFile::Kind::images).extents(), (std::vector<Index>{0x01020304, 0x05060708, 0x090a0b0c}));
+  expect_refused(path, "states 16909060 images of 84281096 x 151653132, which exceeds the address space",
+                 [&] { IdxFile(path, IdxFile::Kind::images).read(); });
+}
+
 TEST_F(ImageTensors, TheFirstImagesOfMore) {
   const std::string content =
       big_endian(0x803) + big_endian(3) + big_endian(1) + big_endian(2) + text({0, 1, 2, 3, 4, 5});
@@ -171,6 +179,17 @@ TEST_F(ImageTensors, AFileThatIsWrittenToWhileItIsReadIsRefused) {
   expect_change_noticed(array, [&] {
     const auto file = std::make_shared<InputFile>(array);
     return [file] { read_npy_rows(*file, 1); };
+  });
+  const auto picture = written(directory_ / "x.png", png(2, 3, 8, 0, text({0, 0, 1, 1, 0, 1, 0, 0})));
+  expect_change_noticed(picture, [&] {
+    const auto file = std::make_shared<InputFile>(picture);
+    return [file] { read_image_file(*file, 2, 3); };
+  });
+  const auto damaged = idx(true);
+  std::filesystem::resize_file(damaged, std::filesystem::file_size(damaged) - 9);
+  expect_change_noticed(damaged, [&] {
+    const auto file = std::make_shared<IdxFile>(damaged, IdxFile::Kind::images);
+    return [file] { file->read(); };
   });
 }
 
@@ -251,6 +270,13 @@ TEST_F(ImageTensors, OnlyPixelsAboveOneLookUnscaled) {
                                                          text({0, 1, 0, 1, 0}) + brightest);
     EXPECT_EQ(read_image_tensor(path, of(grey_images)).notes.size(), brightest > 1 ? 1U : 0U);
   }
+  const auto array = directory_ / "x.npy";
+  write_npy(array, Tensor{{1, 2, 3}, std::vector<float>(6, 255)});
+  EXPECT_TRUE(read_image_tensor(array, of(grey_images)).notes.empty()) << "numbers that are no pixels";
+  write_npy(array, IntegerTensor{{1, 2, 3}, std::vector<std::int64_t>(6, 255)});
+  const std::vector<std::string> notes = read_image_tensor(array, of(grey_images)).notes;
+  ASSERT_EQ(notes.size(), 1U);
+  EXPECT_TRUE(notes[0].starts_with(array.string() + ": pixels go in as they are stored, unscaled")) << notes[0];
 }
 
 TEST_F(ImageTensors, AnArrayInMemoryHasTheNumbersOfItsShape) {

@@ -98,6 +98,10 @@ TEST_F(Npy, ShapesVersionsAndSpellings) {
   EXPECT_EQ(odd.shape, (Shape{2, 3}));
   EXPECT_EQ(odd.values[5], 6);
   EXPECT_EQ(read_npy(file(bytes(dictionary("<f4", "()"), raw_bytes({7.F})))).values[0], 7);
+  std::string axes;
+  for (int i = 0; i < 64; ++i) axes += "   1,";
+  EXPECT_EQ(read_npy(file(bytes(dictionary("<f4", "(" + axes + ")"), raw_bytes({7.F})))).shape, Shape(64, 1))
+      << "as many axes as NumPy has, in a header of more than 256 bytes";
   EXPECT_EQ(read_npy(file(bytes(dictionary("<f4", "(0, 9223372036854775807)"), ""))).values.size(), 0U);
 }
 
@@ -189,7 +193,9 @@ TEST_F(Npy, TheHeaderIsWrittenAsNumPyWritesIt) {
 }
 
 TEST_F(Npy, WrittenIsRead) {
-  for (const Shape& shape : {Shape{}, Shape{5}, Shape{2, 3}, Shape{1, 2, 3, 4}, Shape{0, 3}}) {
+  Shape many(64, 1);  // whose header has more than 255 bytes
+  many[0] = 10;
+  for (const Shape& shape : {Shape{}, Shape{5}, Shape{2, 3}, Shape{1, 2, 3, 4}, Shape{0, 3}, many}) {
     std::vector<float> values(*elements(shape));
     std::vector<std::int64_t> integers(values.size());
     for (std::size_t i = 0; i < values.size(); ++i) integers[i] = -(std::int64_t{1} << (i + 30));

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+
 #include "io/arrays/npy_header.hpp"
 #include "support/hostile_files.hpp"
 #include "support/zip_archive.hpp"
@@ -50,6 +52,13 @@ TEST_F(Npz, NamedArrays) {
     expect_refused(path, "has 3 arrays (x, folder/y, z), expected", [&] { read_array_rows(path); });
   }
   EXPECT_EQ(read_array_rows(archive(zip_archive({{"only.npy", bytes("\7")}}, true))).tensor.values[0], 7);
+}
+
+TEST_F(Npz, ThatIsWrittenToWhileItIsReadIsRefused) {
+  const auto path = archive(zip_archive({{"only.npy", bytes("\7")}}, true));
+  const InputFile file(path);
+  last_write_time(path, last_write_time(path) + std::chrono::seconds(2));
+  expect_refused(path, "changed while it was being read: it was written to", [&] { const NpzFile npz(file); });
 }
 
 TEST_F(Npz, WhatIsNotSoundIsRefused) {

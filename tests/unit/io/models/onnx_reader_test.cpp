@@ -3,9 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <bit>
+#include <chrono>
 #include <limits>
 
+#include "io/models/budget.hpp"
+#include "io/models/onnx/read/tensor.hpp"
 #include "spdnn/error.hpp"
+#include "support/hostile_files.hpp"
 #include "support/model_text.hpp"
 #include "support/onnx_file.hpp"
 #include "support/shared_data.hpp"
@@ -482,6 +486,35 @@ TEST(Onnx, ExternalDataAreReadFromTheFolderOfTheModel) {
   for (const std::string& outside :
        {std::string("../outside.bin"), std::string("link.bin"), (directory / "net/weights.bin").string()})
     expect_part(read(outside, "0", "4"), "lies outside the folder of the model");
+}
+
+TEST(Onnx, FilesThatAreWrittenToWhileTheyAreReadAreRefused) {
+  const TemporaryDirectory directory;
+  const auto touch = [](const std::filesystem::path& path) {
+    last_write_time(path, last_write_time(path) + std::chrono::seconds(2));
+  };
+  const auto path = directory / "net.onnx";
+  conv_file().write(path);
+  const InputFile file(path);
+  EXPECT_NO_THROW(read_onnx(file));
+  touch(path);
+  expect_refused(path, "changed while it was being read: it was written to", [&] { read_onnx(file); });
+
+  const auto weights = directory / "weights.bin";
+  std::ofstream(weights, std::ios::binary) << std::string(8, '\0');
+  onnx::TensorProto tensor;
+  tensor.set_data_type(onnx::TensorProto::FLOAT);
+  tensor.add_dims(2);
+  tensor.set_data_location(onnx::TensorProto::EXTERNAL);
+  auto& location = *tensor.add_external_data();
+  location.set_key("location");
+  location.set_value("weights.bin");
+  Budget budget("net.onnx", 1);
+  onnx_reader::TensorReader tensors("net.onnx", directory.path(), budget);
+  EXPECT_EQ(tensors.read(tensor, "w").size(), 2U);
+  EXPECT_NO_THROW(tensors.check_unchanged());
+  touch(weights);
+  expect_refused(weights, "changed while it was being read", [&] { tensors.check_unchanged(); });
 }
 
 TEST(Onnx, TheClassifierOfTheOcrIsRead) {

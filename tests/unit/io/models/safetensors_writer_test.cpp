@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -45,6 +46,21 @@ TEST_F(WrittenSafetensors, NamesBecomeTheNodesOwn) {
   for (const Node& node : read.nodes) found.push_back(node.name);
   EXPECT_EQ(found, (std::vector<std::string>{"a", "a_2", "input_2", "value4", "a_2_2"}));
   EXPECT_EQ(ModelText::of(again(read), true), ModelText::of(read, true));
+}
+
+TEST_F(WrittenSafetensors, NodesAndTheFileMayHaveAnyName) {
+  Model model = testing::small_network(1, 0.3).model;
+  for (std::size_t n = 0; n < model.nodes.size(); ++n) model.nodes[n].name = fmt::format("a \"node\"\\\n{}", n);
+  const auto path = directory_ / "caf\xe9 \"1\".safetensors";
+  for (const float shift : {1.F, 2.F}) {
+    std::get<BatchNorm>(model.nodes[1].operation).shift[0] += shift;
+    write_safetensors(path, model);
+    EXPECT_EQ(ModelText::of(read_safetensors(path), false), ModelText::of(model, false));
+  }
+  EXPECT_EQ(read_safetensors(path).nodes[1].name, model.nodes[1].name);
+  std::get<BatchNorm>(model.nodes[1].operation).shift[0] += 1;
+  expect_refused(directory_ / "architecture.json", "belongs to another model",
+                 [&] { write_safetensors(directory_ / "cafe.safetensors", model); });
 }
 
 TEST_F(WrittenSafetensors, NumbersBeginAtAMultipleOfEightBytes) {

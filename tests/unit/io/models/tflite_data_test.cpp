@@ -1,12 +1,15 @@
 // MediaPipe's pruned face detector and its dense twin: see data/cnn beside the repository.
 
+#include <chrono>
 #include <fstream>
 #include <iterator>
 
 #include "model/oracle/evaluate.hpp"
+#include "support/hostile_files.hpp"
 #include "support/models.hpp"
 #include "support/shared_data.hpp"
 #include "support/tflite_file.hpp"
+#include "temporary_directory.hpp"
 
 namespace spdnn {
 namespace {
@@ -84,6 +87,18 @@ void expect_equal_matrices(const CsrMatrix& a, const CsrMatrix& b) {
   EXPECT_TRUE(std::equal(a.offsets.begin(), a.offsets.end(), b.offsets.begin(), b.offsets.end()));
   EXPECT_TRUE(std::equal(a.indices.begin(), a.indices.end(), b.indices.begin(), b.indices.end()));
   EXPECT_TRUE(std::equal(a.values.begin(), a.values.end(), b.values.begin(), b.values.end()));
+}
+
+TEST(Tflite, AFileThatIsWrittenToWhileItIsReadIsRefused) {
+  const TemporaryDirectory directory;
+  const auto path = directory / "net.tflite";
+  tflite_test::File made;
+  made.output(made.add(tflite_test::Code::RELU, {made.input({1, 3})}, {1, 3}));
+  std::ofstream(path, std::ios::binary) << made.bytes();
+  const InputFile file(path);
+  EXPECT_NO_THROW(read_tflite(file));
+  last_write_time(path, last_write_time(path) + std::chrono::seconds(2));
+  expect_refused(path, "changed while it was being read: it was written to", [&] { read_tflite(file); });
 }
 
 TEST(TfliteData, ASparseFileIsItsDenseSelf) {
