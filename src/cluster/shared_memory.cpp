@@ -41,7 +41,7 @@ Descriptor new_file(std::size_t bytes) {
 /// number, and another file.
 struct FileOfLeader {
   long process = 0;
-  long descriptor = -1;  ///< -1: there is no file
+  long descriptor = -1;  ///< -1: there is no file, and under this number there is none
   std::uint64_t device = 0;
   std::uint64_t number = 0;
 
@@ -60,7 +60,7 @@ Descriptor leaders_file(Communicator& ranks, std::size_t bytes) {
   Descriptor own = ranks.leads_node() ? new_file(bytes) : Descriptor();
   FileOfLeader wanted(own);
   ranks.broadcast(std::as_writable_bytes(std::span(&wanted, 1)), Group::node);
-  if (ranks.leads_node() || wanted.descriptor < 0) return own;
+  if (ranks.leads_node()) return own;
   Descriptor found(
       ::open(fmt::format("/proc/{}/fd/{}", wanted.process, wanted.descriptor).c_str(), O_RDWR | O_CLOEXEC));
   return FileOfLeader(found).is(wanted) ? std::move(found) : Descriptor();

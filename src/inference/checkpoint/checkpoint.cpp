@@ -49,7 +49,7 @@ Checkpoint::Checkpoint(const Plan& plan, Precision precision, std::uint64_t dige
 
 std::uint64_t work_in(const std::vector<Work>& left, Index depth) {
   std::uint64_t layers = 0;
-  for (const Work& work : left) layers += std::uint64_t{depth - work.layer} * work.ids.size();
+  for (const Work& work : left) layers += (depth - work.layer) * work.ids.size();
   return layers;
 }
 
