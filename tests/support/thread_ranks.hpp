@@ -18,7 +18,7 @@
 
 namespace spdnn::testing {
 
-/// The messages in flight between threads that act as the ranks of one node.
+/// The messages in flight between threads that act as ranks.
 class Mail {
  public:
   void put(int from, int to, std::span<const std::byte> bytes) {
@@ -42,18 +42,24 @@ class Mail {
 
 class ThreadRank : public Communicator {
  public:
-  ThreadRank(Mail& mail, int rank, int ranks) : Communicator({rank, ranks, rank, ranks}), mail_(mail) {}
+  /// Of one node, or of several nodes with as many ranks each; the last may have fewer.
+  ThreadRank(Mail& mail, int rank, int ranks, int of_node = 0)
+      : Communicator(place_of(rank, ranks, of_node == 0 ? ranks : of_node)),
+        mail_(mail),
+        of_node_(of_node == 0 ? ranks : of_node) {}
 
   void broadcast(std::span<std::byte> bytes, Group group) override {
-    if (group == Group::leaders) return;
-    if (!is_root()) return receive(bytes, 0);
-    for (int to = 1; to < place().ranks; ++to) send(bytes, to);
+    const std::vector<int> members = members_of(group);
+    if (place().rank != members.front()) return receive(bytes, members.front());
+    for (const int to : members)
+      if (to != place().rank) send(bytes, to);
   }
   bool all(bool mine, Group group) override {
-    if (group == Group::leaders) return mine;
+    const std::vector<int> members = members_of(group);
     std::byte flag{mine ? std::uint8_t{1} : std::uint8_t{0}};
-    if (!is_root()) send({&flag, 1}, 0);
-    for (int from = 1; is_root() && from < place().ranks; ++from) {
+    if (place().rank != members.front()) send({&flag, 1}, members.front());
+    for (const int from : members) {
+      if (place().rank != members.front() || from == place().rank) continue;
       std::byte theirs{};
       receive({&theirs, 1}, from);
       flag &= theirs;
@@ -85,6 +91,17 @@ class ThreadRank : public Communicator {
   }
 
  private:
+  static RankPlace place_of(int rank, int ranks, int of_node) {
+    return {rank, ranks, rank % of_node, std::min(of_node, ranks - rank / of_node * of_node)};
+  }
+  std::vector<int> members_of(Group group) const {
+    std::vector<int> members;
+    for (int rank = 0; rank < place().ranks; ++rank)
+      if (group == Group::job || (group == Group::leaders && rank % of_node_ == 0) ||
+          (group == Group::node && rank / of_node_ == place().rank / of_node_))
+        members.push_back(rank);
+    return members;
+  }
   void send(std::span<const std::byte> bytes, int to) { mail_.put(place().rank, to, bytes); }
   void receive(std::span<std::byte> bytes, int from) { mail_.take(from, place().rank, bytes); }
   void receive_all(std::span<std::byte> all, std::span<const std::size_t> sizes) {
@@ -93,6 +110,13 @@ class ThreadRank : public Communicator {
   }
 
   Mail& mail_;
+  int of_node_;
+};
+
+/// Ranks of which each node has two; the last has one where their number is odd.
+class RankOfTwo final : public ThreadRank {
+ public:
+  RankOfTwo(Mail& mail, int rank, int ranks) : ThreadRank(mail, rank, ranks, 2) {}
 };
 
 /// Runs `work` on `ranks` ranks, each on a thread of its own, and returns each rank's exception, or null. It never ends

@@ -27,8 +27,6 @@ void fields(auto& archive, MaybeConst<MovedForm> auto& form) {
 
 namespace {
 
-constexpr std::size_t kOnTheWay = std::size_t{64} << 20U;  ///< bytes that a rank sends at a time
-
 MovedForm moved_form_of(const ImageSet& images) {
   MovedForm form{images.images(), images.neurons(), images.is_bits(), true, 1, images.bytes()};
   if (form.bits) return form;
@@ -236,7 +234,8 @@ std::vector<Index> ids_of(const Owners& owners, int rank) {
   return ids;
 }
 
-ImageSet move_images(Communicator& ranks, const ImageSet& mine, const Owners& before, const Owners& after) {
+ImageSet move_images(Communicator& ranks, const ImageSet& mine, const Owners& before, const Owners& after,
+                     std::size_t on_the_way) {
   if (before == after) return mine;
   const MovedForm form = common_form(ranks, mine);
   const auto wanted = static_cast<Index>(std::count(after.begin(), after.end(), ranks.place().rank));
@@ -244,7 +243,7 @@ ImageSet move_images(Communicator& ranks, const ImageSet& mine, const Owners& be
   Collected collected(form, wanted);
   // As many rounds as keep each one of the rank with the most bytes small, if these are spread evenly.
   const std::size_t images = after.size();
-  const std::size_t rounds = std::clamp<std::size_t>(form.bytes / kOnTheWay + 1, 1, std::max<std::size_t>(1, images));
+  const std::size_t rounds = std::clamp<std::size_t>(form.bytes / on_the_way + 1, 1, std::max<std::size_t>(1, images));
   Mover mover(ranks, before, after, records, collected);
   for (std::size_t round = 0; round < rounds; ++round)
     mover.move(static_cast<Index>(images * round / rounds), static_cast<Index>(images * (round + 1) / rounds));

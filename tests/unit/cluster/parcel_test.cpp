@@ -14,6 +14,7 @@
 #include "plan/planner.hpp"
 #include "support/equal.hpp"
 #include "support/plan_nets.hpp"
+#include "support/thread_ranks.hpp"
 
 namespace spdnn {
 namespace {
@@ -148,6 +149,31 @@ TEST(SharePlan, OnTheRootThePlanIsTheSameInOnePieceOfMemoryButOfExpansionsThereI
   EXPECT_EQ(shared.fallback->in_order->expansion[0].data(), indices);
   const auto* const first = reinterpret_cast<const std::byte*>(shared.layers[0].weights.offsets.data());
   EXPECT_EQ(reinterpret_cast<const std::byte*>(indices) - first, 64);
+}
+
+/// On all ranks of one node, or of three.
+template <class Rank>
+void expect_full_plan_on(int ranks) {
+  const auto work = [&](Communicator& rank) {
+    Plan expected = full_plan();
+    std::fill(expected.expansion.begin(), expected.expansion.end() - (rank.is_root() ? 1 : 0), Array<Index>{});
+    expect_equal(share_plan(rank, rank.is_root() ? full_plan() : Plan{}), expected);
+  };
+  for (const auto& thrown : testing::on_ranks<Rank>(ranks, work)) EXPECT_EQ(thrown, nullptr);
+}
+
+TEST(SharePlan, HasEveryFieldOnEachRankOfEachNode) {
+  expect_full_plan_on<testing::ThreadRank>(3);
+  expect_full_plan_on<testing::RankOfTwo>(5);
+}
+
+TEST(SharePlan, BoundsWithoutAnotherPlanStayThat) {
+  RootOfSilentRanks ranks;
+  Plan plan = full_plan();
+  plan.fallback = Fallback{{0.5}, nullptr};
+  const Plan shared = share_plan(ranks, std::move(plan));
+  EXPECT_EQ(shared.fallback->error_bounds, std::vector<double>{0.5});
+  EXPECT_EQ(shared.fallback->in_order, nullptr);
 }
 
 TEST(SharePlan, AloneThePlanStaysWhereItIs) {

@@ -10,12 +10,16 @@
 #include <atomic>
 #include <cstdint>
 #include <cstring>
+#include <exception>
+#include <functional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cluster/exchange.hpp"
 #include "cluster/shared_plan.hpp"
+#include "cluster/together.hpp"
 #include "core/threads/parallel.hpp"
 #include "support/battery.hpp"
 #include "support/equal.hpp"
@@ -24,18 +28,21 @@
 namespace spdnn {
 namespace {
 
-/// Simulates a rank in a container of its own: it finds no process with the leader's number, or another process, which
-/// has another file open under the leader's descriptor.
+/// The leader's process, descriptor, device and inode, as it sends them to the other ranks of its node.
+using FileOfLeader = std::array<long, 4>;
+
+/// Simulates a rank in a container of its own, which finds another file than the leader's, or none: it changes what it
+/// hears of the leader's.
 class SecludedRank final : public testing::ThreadRank {
  public:
-  static inline long file = -1;  ///< the number of the other file; -1: there is no process
+  static inline std::function<void(FileOfLeader&)> change;
   using ThreadRank::ThreadRank;
   void broadcast(std::span<std::byte> bytes, Group group) override {
     ThreadRank::broadcast(bytes, group);
-    std::array<long, 4> of_leader{};  // the first two: process and descriptor
+    FileOfLeader of_leader{};
     if (group != Group::node || place().rank != 1 || bytes.size() != sizeof(of_leader)) return;
     std::memcpy(of_leader.data(), bytes.data(), bytes.size());
-    of_leader[file < 0 ? 0 : 1] = file < 0 ? 0 : file;
+    change(of_leader);
     std::memcpy(bytes.data(), of_leader.data(), bytes.size());
   }
 };
@@ -65,7 +72,8 @@ TEST(SharedMemory, ArraysOfAnySizeArriveWholeWithFewAndManyThreads) {
   }
 }
 
-void share_with_secluded_rank() {
+void share_with_secluded_rank(std::function<void(FileOfLeader&)> change) {
+  SecludedRank::change = std::move(change);
   testing::Rng rng(5);
   const Plan plan = testing::unreduced_plan(testing::random_network(rng, 32, 5, 4, -0.1));
   std::array<Plan, 3> found;
@@ -73,9 +81,11 @@ void share_with_secluded_rank() {
     SharedMemory memory(ranks, 4096);
     EXPECT_FALSE(memory.is_shared()) << "rank " << ranks.place().rank;
     ASSERT_NE(memory.data(), nullptr);
-    memory.data()[0] = memory.data()[4095] = std::byte{1};
-    if (ranks.all(!memory.is_shared(), Communicator::Group::job))  // otherwise they would deadlock
-      found[static_cast<std::size_t>(ranks.place().rank)] = share_plan(ranks, ranks.is_root() ? plan : Plan{});
+    const auto own = static_cast<std::byte>(ranks.place().rank);
+    memory.data()[0] = memory.data()[4095] = own;
+    if (!ranks.all(!memory.is_shared(), Communicator::Group::job)) return;  // otherwise they would deadlock
+    EXPECT_TRUE(memory.data()[0] == own && memory.data()[4095] == own) << "another rank's memory";
+    found[static_cast<std::size_t>(ranks.place().rank)] = share_plan(ranks, ranks.is_root() ? plan : Plan{});
   };
   for (const auto& thrown : testing::on_ranks<SecludedRank>(3, work)) EXPECT_EQ(thrown, nullptr);
   for (const Plan& one : found) testing::expect_equal(one.layers, plan.layers);
@@ -84,15 +94,38 @@ void share_with_secluded_rank() {
 }
 
 TEST(SharedMemory, WhereOneRankCannotReachItAllHaveTheirOwn) {
-  SecludedRank::file = -1;
-  share_with_secluded_rank();
+  share_with_secluded_rank([](FileOfLeader& file) { file[0] = 0; });
 }
 
 TEST(SharedMemory, AnotherFileUnderTheLeadersNumbersIsNotTakenForIts) {
   const Descriptor other(::memfd_create("other", MFD_CLOEXEC));
   ASSERT_EQ(::ftruncate(other.get(), 1 << 20), 0);
-  SecludedRank::file = other.get();
-  share_with_secluded_rank();
+  share_with_secluded_rank([&](FileOfLeader& file) { file[1] = other.get(); });
+  share_with_secluded_rank([](FileOfLeader& file) { ++file[2]; });
+  share_with_secluded_rank([](FileOfLeader& file) { ++file[3]; });
+}
+
+#ifndef __SANITIZE_ADDRESS__  // which ends the program
+TEST(SharedMemory, MoreThanAnyMachineHasIsRefusedOnAllRanks) {
+  for (const auto& thrown :
+       testing::on_ranks(2, [](Communicator& ranks) { SharedMemory(ranks, std::size_t{1} << 55U); })) {
+    ASSERT_NE(thrown, nullptr);
+    EXPECT_THROW(std::rethrow_exception(thrown), RanksFailed);
+  }
+}
+#endif
+
+TEST(SharedMemory, EachNodeHasItsOwn) {
+  const auto work = [](Communicator& ranks) {
+    SharedMemory memory(ranks, 100);
+    EXPECT_EQ(memory.is_shared(), ranks.place().node_ranks > 1);
+    const auto mine = static_cast<std::byte>(ranks.place().rank);
+    const std::vector<SharedMemory::Piece> pieces{{99, std::span(&mine, 1), nullptr}};
+    if (ranks.leads_node()) memory.write(pieces);
+    ranks.barrier();
+    EXPECT_EQ(memory.data()[99], static_cast<std::byte>(ranks.place().rank / 2 * 2)) << "of the leader";
+  };
+  for (const auto& thrown : testing::on_ranks<testing::RankOfTwo>(5, work)) EXPECT_EQ(thrown, nullptr);
 }
 
 /// Counts the calls of the root.

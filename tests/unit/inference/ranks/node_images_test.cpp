@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "cluster/together.hpp"
+#include "core/threads/parallel.hpp"
 #include "inference/ranks/inference_on_ranks.hpp"
 #include "spdnn/error.hpp"
 #include "support/battery.hpp"
@@ -292,6 +293,58 @@ TEST_F(DealtRuns, HaveTheOutcomeOfOneProcessWhoeverRanWhat) {
         EXPECT_GE(found.ranks->taken.value_or(Spread{.min = 1}).min, 1);
         EXPECT_EQ(std::count(found.notes.begin(), found.notes.end(), note), stays_fixed ? 1 : 0);
       }
+}
+
+/// On three nodes, the last of which has one rank.
+TEST_F(DealtRuns, OnSeveralNodesEachNodeTakesItsOwnImages) {
+  InferenceSpec spec;
+  spec.activations = true;
+  spec.passes = parse_passes("dead");
+  const Report alone = report(1, spec);
+  for (const Deal deal : {Deal::automatic, Deal::fixed, Deal::counter}) {
+    spec.deal = deal;
+    const Report found = report<testing::RankOfTwo>(5, spec);
+    EXPECT_EQ(thrown_, "");
+    EXPECT_EQ(found.outcome.categories, alone.outcome.categories);
+    EXPECT_EQ(found.outcome.alive, alone.outcome.alive);
+    testing::expect_equal(*found.outcome.activations, *alone.outcome.activations);
+    EXPECT_EQ(found.verdict.status, Verdict::Status::passed);
+    EXPECT_EQ(found.ranks->images.sum, 1000);
+    EXPECT_EQ(found.ranks->taken.has_value(), deal != Deal::fixed);
+  }
+}
+
+TEST(NodeImages, OfANodeAreThoseThatItsRanksHaveGiven) {
+  for (const ImageSet& all : image_sets()) {
+    std::vector<std::atomic<int>> taken(all.images());
+    std::atomic<Index> parts = 0;
+    const auto work = [&](Communicator& rank) {
+      const Owners owners = dealt_owners(all.images(), 5);
+      const ImageSet mine = all.select(ids_of(owners, rank.place().rank));
+      const auto node = NodeImages::gather(rank, mine, owners);
+      ASSERT_NE(node, nullptr);
+      EXPECT_EQ(node->sharers(), rank.place().node_ranks);
+      for (const Index id : node->ids()) EXPECT_EQ(owners[id] / 2, rank.place().rank / 2);
+      testing::expect_equal(node->images().to_csr(), all.select(node->ids()).to_csr());
+      testing::expect_equal(node->given().to_csr(), mine.to_csr());
+      EXPECT_TRUE(node->ids().empty() || node->images().is_bits() == all.is_bits());
+      node->restart();
+      rank.barrier();
+      for (ImageRange batch = node->take({1, 50}); batch.count > 0; batch = node->take({1, 50})) {
+        EXPECT_LE(batch.count, 50U);
+        for (Index i = 0; i < batch.count; ++i) ++taken[node->ids()[batch.first + i]];
+      }
+      rank.barrier();
+      node->restart();
+      rank.barrier();
+      while (node->take_part(40) < 40) ++parts;
+      rank.barrier();
+    };
+    const ThreadLimit limit(1);
+    for (const auto& thrown : testing::on_ranks<testing::RankOfTwo>(5, work)) EXPECT_EQ(thrown, nullptr);
+    EXPECT_TRUE(std::all_of(taken.begin(), taken.end(), [](const std::atomic<int>& times) { return times == 1; }));
+    EXPECT_EQ(parts, 3 * 40) << "of each node all";
+  }
 }
 
 TEST_F(DealtRuns, MoreRanksThanImages) {
