@@ -77,6 +77,20 @@ class Arguments(InAnEmptyFolder):
         for value in (None, weights[0], 3):
             self.refused(TypeError, "weights", spdnn.Network, value, 0.0)
 
+    def test_words_stand_for_what_they_say_and_others_are_refused_with_those_there_are(self):
+        for word in ("fp32", "fp64"):
+            self.assertEqual(spdnn.infer(self.network, self.images, device="cpu", precision=word).report["precision"], word)
+        for word in ("bf16", "fp16", "fp16-sums", "tf32"):
+            with self.assertRaisesRegex(spdnn.UsageError, f"^precision: cpu_openmp does not compute in '{word}', but in fp32 or fp64$"):
+                spdnn.infer(self.network, self.images, device="cpu", precision=word)
+        for name, others, words in (("precision", ("fp", "fp16-", "FP32", ""), "bf16, fp16, fp16-sums, tf32, fp32, fp64"),
+                                    ("device", ("gpu", "cpus", "autocpu"), "auto, cpu, cuda")):
+            for word in others:
+                with self.assertRaisesRegex(spdnn.UsageError, f"^{name}: '{word}' is unknown; expected one of {words}$"):
+                    spdnn.infer(self.network, self.images, **{name: word})
+        with self.assertRaisesRegex(spdnn.UsageError, "^bias_rule: 'every' is unknown; expected one of non-zeros, everywhere$"):
+            spdnn.Network(random_weights(), 0.0, bias_rule="every")
+
     def test_numbers_and_flags_of_numpy_are_taken(self):
         network = spdnn.Network(random_weights(), np.float32(-0.5), cap=np.int16(4), copy=np.True_)
         self.assertEqual((network.biases, network.cap), ([-0.5] * 6, 4.0))

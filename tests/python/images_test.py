@@ -143,6 +143,14 @@ class Files(unittest.TestCase):
                 np.testing.assert_array_equal(pixels(spdnn.Images.read(path, neurons=64, images=50)), given)
             with self.assertRaises(spdnn.DataError):
                 spdnn.Images.read(pathlib.Path(folder) / "images.spdnn", neurons=65)
+            # Images at the end without an entry are there as far as the number says.
+            few = scipy.sparse.csr_array(([3.0, 4.0], ([0, 2], [1, 0])), shape=(6, 5), dtype=np.float32)
+            path = pathlib.Path(folder) / "sparse-images-5.tsv"
+            spdnn.Images.from_scipy(few).save(path)
+            for options, shape in (({}, (3, 5)), ({"images": 6}, (6, 5)), ({"images": 4, "neurons": 5}, (4, 5))):
+                images = spdnn.Images.read(path, **options)
+                self.assertEqual(images.shape, shape)
+                self.assertEqual(images.to_scipy()[[0, 2], [1, 0]].tolist(), [3, 4])
             with self.assertRaises(spdnn.DataError):
                 spdnn.Images.read(pathlib.Path(folder) / "none.tsv")
             with self.assertRaises(spdnn.DataError):
