@@ -221,6 +221,15 @@ END
   chmod -R 555 results
   refuse_results results "${without_root[@]}"
   [[ "$output" == *"/results and logs in it must be writable"* ]]
+  chmod 755 results # but not logs
+  refuse_results results "${without_root[@]}"
+  for mode in 333 444; do
+    chmod "$mode" results
+    run "${without_root[@]}" jobs/submit.sh table
+    [ "$status" -eq 3 ]
+    [ "$output" = "jobs/submit.sh: $site/results cannot be read" ]
+  done
+  chmod 755 results
 }
 
 @test "sweeps of more elements than array indices are several arrays, whose elements keep their lines" {

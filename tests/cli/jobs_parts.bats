@@ -109,8 +109,10 @@ END
 @test "settings may name files from the repository on, or by their whole path" {
   paths() { part common 'printf "%s\n" "$SPDNN_PROGRAM" "$SPDNN_DATA" "$SPDNN_RESULTS" "$SPDNN_MNIST" "$elements" "$sweep_images"'; }
   [ "$(paths)" = "$(printf '%s\n' "$site"/build/{spdnn,data,cluster} '' "$site/build/cluster/sweep.list" digits60000)" ]
-  echo 'SPDNN_PROGRAM=a/p SPDNN_DATA=/d SPDNN_RESULTS=r SPDNN_MNIST=m.gz SPDNN_IMAGES=7' >>jobs/site.sh
-  [ "$(paths)" = "$(printf '%s\n' "$site/a/p" /d "$site/r" "$site/m.gz" "$site/r/sweep.list" official)" ]
+  echo 'SPDNN_PROGRAM=/p SPDNN_DATA=/d SPDNN_RESULTS=/r SPDNN_MNIST=/m.gz' >>jobs/site.sh
+  [ "$(paths)" = "$(printf '%s\n' /p /d /r /m.gz /r/sweep.list official)" ]
+  echo 'SPDNN_PROGRAM=a/p SPDNN_DATA=d SPDNN_RESULTS=r SPDNN_MNIST=m.gz SPDNN_IMAGES=7' >>jobs/site.sh
+  [ "$(paths)" = "$(printf '%s\n' "$site"/{a/p,d,r,m.gz,r/sweep.list} official)" ]
   cd /
   [ "$(env -C / bash -c 'jobs=$1/jobs; . "$jobs/common.sh"; echo "$SPDNN_RESULTS"' - "$site")" = "$site/r" ]
 }

@@ -296,6 +296,7 @@ END
   printf '%s\n' 'MPI plugin types are...' none pmi2 pmix cray_shasta >offered
   starts_by libmpi.so.40 pmix
   starts_by libmpi.so.12 pmi2
+  starts_by libmpich.so.12 pmi2
   starts_by libmpi_cray.so.12 cray_shasta
   starts_by libmpi_gnu_91.so.12 cray_shasta
   printf '%s\n' none pmi2 >offered

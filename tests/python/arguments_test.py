@@ -95,7 +95,7 @@ class Arguments(InAnEmptyFolder):
         network = spdnn.Network(random_weights(), np.float32(-0.5), cap=np.int16(4), copy=np.True_)
         self.assertEqual((network.biases, network.cap), ([-0.5] * 6, 4.0))
         outcome = spdnn.infer(network, self.images, device="cpu", trials=np.int8(2), batch=np.array(7), threads=np.uint64(1),
-                              verify=np.True_, compare=np.False_, host_memory=np.int64(10**9))
+                              verify=np.True_, compare=np.False_, host_memory=np.int64(10**9), device_memory=2**63 - 1)
         report = outcome.report
         self.assertEqual((report["trials"], report["batch"], report["machine"]["threads"], report["compared"], outcome.verdict),
                          (2, 7, 1, None, "PASSED"))

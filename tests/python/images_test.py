@@ -28,6 +28,8 @@ class FromNumPy(unittest.TestCase):
                     self.assertEqual(images.nbytes, 7 * ((neurons + 63) // 64) * 8)
                     np.testing.assert_array_equal(pixels(images), given.astype(np.float32))
 
+        self.assertIn("bits", repr(spdnn.Images.from_dense(np.eye(3, 4000))), "also where rows would be smaller")
+
     def test_other_numbers_become_rows_of_them(self):
         given = random_images() * np.random.default_rng(1).random((50, 64)) * 2 - 0.5
         for array in (given, np.asfortranarray(given), given[::-1, ::2], given.tolist()):

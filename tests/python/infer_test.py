@@ -69,6 +69,14 @@ class Outcomes(unittest.TestCase):
         with self.assertRaisesRegex(spdnn.DeviceError, "for a single image, but nothing is left for it"):
             spdnn.infer(self.network, self.images, device="cpu", host_memory=1)
 
+    def test_a_plan_by_a_device_that_the_build_lacks_is_refused(self):
+        version = subprocess.run([os.environ["SPDNN"], "--version"], check=True, capture_output=True, text=True).stdout
+        if "built without CUDA" not in version:
+            self.skipTest("built with CUDA")
+        with self.assertRaisesRegex(spdnn.UsageError, "built without CUDA$"):
+            spdnn.plan(self.network, device="cuda")
+        self.assertEqual(spdnn.plan(self.network, device="cpu").passes, spdnn.plan(self.network).passes)
+
     def test_objects_say_what_they_are(self):
         planned = spdnn.plan(self.network)
         self.assertEqual(repr(self.network), "<spdnn.Network: 6 layers, 3684 edges>")
