@@ -6,6 +6,8 @@
 
 #include <algorithm>
 
+#include "core/system/host_memory.hpp"
+#include "engines/devices.hpp"
 #include "support/battery.hpp"
 
 namespace spdnn {
@@ -74,6 +76,19 @@ TEST(WorkingBytes, OfTheReferenceCountAVectorForEachImage) {
   const auto stated = static_cast<double>(support_of(reference, *plan, batch_info(images), options).working_bytes);
   const auto taken = static_cast<double>(bytes_taken(reference, plan, images, options));
   EXPECT_LT(taken, 1.2 * stated);
+}
+
+/// Other programs take memory meanwhile, so that what is there is known roughly.
+TEST(WorkingBytes, MayBeAShareOfTheMemoryThatIsThereAndNoMoreThanTheUserAllows) {
+  const auto budget = [](int sharers, std::size_t allowed) {
+    return memory_budget(Device::cpu, {.host_memory = allowed, .sharers = sharers});
+  };
+  const auto all = static_cast<double>(budget(1, 0));
+  EXPECT_NEAR(static_cast<double>(budget(4, 0)), all / 4, all / 10);
+  EXPECT_EQ(budget(1, 12345), 12345U);
+  EXPECT_EQ(budget(4, 12345), 12345U) << "the user allows each process as much";
+  EXPECT_NEAR(static_cast<double>(budget(1, std::size_t{1} << 62U)), all, all / 10);
+  EXPECT_LT(all, 0.95 * static_cast<double>(available_host_bytes())) << "a part is left for others";
 }
 
 }  // namespace

@@ -57,6 +57,74 @@ TEST(Parts, ThreadsComputeImagesOfTheirOwnHoweverSmallTheseAre) {
   EXPECT_EQ(in_parts(3, 2), std::pair(Index{3}, 1));
 }
 
+/// Each image takes 1 MB: what a step reads and writes is to be 8 MB.
+TEST(Parts, ImagesOfLargeNodesAreComputedAFewAtATime) {
+  ModelBuilder builder;
+  const Model model = builder.finish({builder.add(Activation{}, {builder.input({kBatchExtent, 1, 250, 500})})});
+  const auto in_parts = [&](Index batch, int threads) {
+    const program::Parts parts = program::parts_of(model, batch, threads);
+    return std::pair(parts.images, parts.teams);
+  };
+  EXPECT_EQ(in_parts(8, 1), std::pair(Index{8}, 1)) << "they fit";
+  EXPECT_EQ(in_parts(9, 1), std::pair(Index{5}, 1)) << "two parts, as even as can be";
+  EXPECT_EQ(in_parts(20, 1), std::pair(Index{7}, 1));
+  EXPECT_EQ(in_parts(20, 16), std::pair(Index{10}, 1)) << "an image for each thread at least";
+  EXPECT_EQ(in_parts(64, 2), std::pair(Index{4}, 2)) << "eight parts for each thread";
+  EXPECT_EQ(in_parts(640, 2), std::pair(Index{8}, 2)) << "no more than fit";
+  EXPECT_EQ(in_parts(9, 4), std::pair(Index{1}, 4));
+  EXPECT_EQ(in_parts(7, 4), std::pair(Index{7}, 1)) << "fewer than two for each thread";
+}
+
+TEST(Parts, WhatNeedsAllImagesIsComputedInOne) {
+  const auto images = [](bool from_all, bool output) {
+    testing::Rng rng{46};
+    ModelBuilder builder;
+    const ValueId x = builder.input({kBatchExtent, 1, 500, 500});
+    const ValueId constant = builder.constant(testing::random_tensor(rng, {1, 3}));
+    const ValueId fixed = from_all ? builder.add(Activation{}, {constant}) : constant;
+    std::vector<ValueId> outputs{builder.add(Activation{}, {x})};
+    if (output) outputs.push_back(fixed);
+    return program::parts_of(builder.finish(outputs), 64, 1).images;
+  };
+  EXPECT_EQ(images(false, false), 4U);
+  EXPECT_EQ(images(true, false), 64U);
+  EXPECT_EQ(images(false, true), 64U);
+}
+
+/// A constant, and a smaller node after the largest one, change nothing.
+TEST(Parts, TheLargestNodeAndItsImagesCount) {
+  ModelBuilder builder;
+  const ValueId x = builder.input({kBatchExtent, 1, 250, 500});
+  testing::Rng rng{48};
+  const ValueId y = builder.add(Elementwise{}, {x, builder.constant(testing::random_tensor(rng, {250, 500}))});
+  const Model model = builder.finish({builder.add(Activation{}, {builder.add(GlobalPool{}, {y})})});
+  EXPECT_EQ(program::parts_of(model, 16, 1).images, 8U);
+}
+
+/// Fully connected, with all of its weights or the first ones of each row alone.
+Linear equal_weights(Index rows, Index cols, Index degree) {
+  std::vector<Offset> offsets(1);
+  std::vector<Index> indices;
+  for (Index row = 0; row < rows; ++row) {
+    for (Index column = 0; column < degree; ++column) indices.push_back(column);
+    offsets.push_back(indices.size());
+  }
+  return {make_csr(rows, cols, std::move(offsets), std::move(indices), std::vector<float>(rows * degree, 0.5F)), {}};
+}
+
+/// They would be read again for each part. The images of a part have 8 MB, as many as weights of 8 bytes where most are
+/// zero, or of 4 bytes with the zeros.
+TEST(Parts, LargeWeightsAreReadOnce) {
+  const auto images = [&](Index cols, Index degree) {
+    ModelBuilder builder;
+    const ValueId y = builder.add(equal_weights(500, cols, degree), {builder.input({kBatchExtent, cols})});
+    return program::parts_of(builder.finish({y}), 2000, 1).images;
+  };
+  EXPECT_EQ(images(4500, 4500), 2000U) << "9 MB of weights";
+  EXPECT_EQ(images(3500, 3500), 500U) << "7 MB, or 14 if they were sparse";
+  EXPECT_EQ(images(4500, 450), 400U) << "1.8 MB, or 9 if they were dense";
+}
+
 TEST(Parts, SmallNodesTakeFewerThreads) {
   testing::Rng rng{44};
   const auto threads = [&](Extent width, double kept, Index images) {
@@ -176,10 +244,11 @@ TEST_F(Steps, EachKindOfFunctionIsFusedOnce) {
   using Kind = Activation::Kind;
   const auto clip = [&](ValueId x, float high) { return builder_.add(testing::make_clip(0, high), {x}); };
   const auto leaky = [&](ValueId x) { return builder_.add(testing::make_activation(Kind::leaky_relu, 0.5F), {x}); };
-  const ValueId a = clip(clip(convolved(x_), 6), 5);                                                    // 0+1 2
-  const ValueId b = leaky(relu(convolved(a)));                                                          // 3+4 5
-  const ValueId c = clip(builder_.add(testing::make_activation(Kind::hard_swish), {convolved(b)}), 6);  // 6+7+8
-  EXPECT_EQ(text(builder_.finish({c})), "0+1 2 3+4 5 6+7+8");
+  const ValueId a = clip(clip(convolved(x_), 6), 5);  // 0+1 2
+  const ValueId b = leaky(relu(convolved(a)));        // 3+4 5
+  const auto swish = [&](ValueId x) { return builder_.add(testing::make_activation(Kind::hard_swish), {x}); };
+  const ValueId c = swish(clip(swish(convolved(b)), 6));  // 6+7+8 9
+  EXPECT_EQ(text(builder_.finish({c})), "0+1 2 3+4 5 6+7+8 9");
 }
 
 TEST_F(Steps, TheNodesThatRoundAValueAreOneStep) {
@@ -202,6 +271,27 @@ TEST_F(Steps, OneLineIsFused) {
   const ValueId c = with(Kind::add, relu(with(Kind::multiply, convolved(b))));                   // 7+8+9 10
   const ValueId d = with(Kind::divide, convolved(c));                                            // 11 12
   EXPECT_EQ(text(builder_.finish({d})), "0+1+2+3 4+5 6 7+8+9 10 11 12");
+}
+
+TEST_F(Steps, ALineHasTheNumberAndTheSignOfItsNode) {
+  using Kind = Elementwise::Kind;
+  const auto line = [&](Kind kind, bool first, const std::vector<float>& numbers) {
+    ModelBuilder builder;
+    const ValueId x = builder.input({kBatchExtent, 2});
+    const ValueId number = builder.constant(testing::make_tensor({static_cast<Extent>(numbers.size())}, numbers));
+    const ValueId y = builder.add(Elementwise{kind}, first ? std::vector{number, x} : std::vector{x, number});
+    const Model model = builder.finish({y});
+    const auto found = line_of(model, model.nodes[0]);
+    EXPECT_EQ(adds_value(model, model.nodes[0]), !found);
+    return found ? std::vector{found->slope, found->offset} : std::vector<float>{};
+  };
+  for (const bool first : {false, true}) {
+    EXPECT_EQ(line(Kind::multiply, first, {3}), (std::vector<float>{3, 0}));
+    EXPECT_EQ(line(Kind::add, first, {3}), (std::vector<float>{1, 3}));
+    EXPECT_EQ(line(Kind::subtract, first, {3}), first ? (std::vector<float>{-1, 3}) : (std::vector<float>{1, -3}));
+    EXPECT_TRUE(line(Kind::divide, first, {3}).empty());
+    EXPECT_TRUE(line(Kind::add, first, {3, 4}).empty()) << "two numbers";
+  }
 }
 
 /// A sum with one number that has more axes has these axes, too.

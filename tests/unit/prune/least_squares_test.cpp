@@ -162,6 +162,18 @@ TEST(LeastSquares, AWeightThatWouldBecomeSubnormalStays) {
   EXPECT_EQ(fitted.weights.values[0], 1.5e-38F);
 }
 
+/// Of two weights that would change together one would become subnormal. The other's change alone makes the error
+/// larger.
+TEST(LeastSquares, WeightsStayWhereWhatIsLeftOfTheirChangesIsNoGain) {
+  NormalEquations equations(2, 1, false);
+  equations.add({.count = 2, .inputs = {1, 1, 1, 0}, .targets = {3.5e-38F, 3e-38F}});
+  const std::vector<NormalEquations> groups{equations};
+  const Repaired fitted = repaired(testing::make_matrix(2, {{{0, 2.3e-38F}, {1, 2e-38F}}}), {}, groups);
+  EXPECT_EQ(fitted.weights.values[0], 2.3e-38F);
+  EXPECT_EQ(fitted.weights.values[1], 2e-38F);
+  EXPECT_EQ(fitted.error_after, fitted.error_before);
+}
+
 TEST(LeastSquares, AChangeCostsAHundredthOfTheMeanSquareOfAnInput) {
   NormalEquations equations(1, 1, false);
   equations.add({.count = 1, .inputs = {1}, .targets = {3}});
