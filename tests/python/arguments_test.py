@@ -77,6 +77,28 @@ class Arguments(InAnEmptyFolder):
         for value in (None, weights[0], 3):
             self.refused(TypeError, "weights", spdnn.Network, value, 0.0)
 
+    def test_a_wrong_type_is_named_with_the_right_one(self):
+        for name, value, expected in (("variant", 3, "a string"), ("precision", 3, "a string"), ("trials", 1.5, "a whole number"),
+                                      ("verify", "some", "a whole number"), ("host_memory", "1G", "a whole number"),
+                                      ("compare", "no", "True or False"), ("activations", 1, "True or False"),
+                                      ("checkpoint", 3, "a path"), ("max_time", "4h", "a number"), ("checkpoint_every", 1j, "a number"),
+                                      ("progress", 3, "a function of \\(work, done, total\\)")):
+            with self.assertRaisesRegex(TypeError, f"^{name}: expected {expected}, not {type(value).__name__}$"):
+                spdnn.infer(self.network, self.images, **{name: value})
+        for value, expected in ((3, "a list with a matrix for each layer"), (random_weights()[0], "a list with a matrix for each layer")):
+            with self.assertRaisesRegex(TypeError, f"^weights: expected {expected}, not {type(value).__name__}$"):
+                spdnn.Network(value, 0.0)
+        with self.assertRaisesRegex(TypeError, "^bias: expected a number, or one or an array for each layer, not str$"):
+            spdnn.Network(random_weights(), "x")
+        with self.assertRaisesRegex(TypeError, "^array: expected an array without a mask, not MaskedArray$"):
+            spdnn.Images.from_dense(np.ma.masked_less(np.eye(2), 1))
+        with self.assertRaisesRegex(TypeError, "^array: expected real numbers, not complex128$"):
+            spdnn.Images.from_dense([[1j]])
+        with self.assertRaisesRegex(TypeError, "^bits: expected uint8 of two dimensions, not int8 of 2$"):
+            spdnn.Images.from_bits(np.zeros((2, 8), np.int8))
+        with self.assertRaisesRegex(TypeError, "^paths: expected a path or several, not NoneType$"):
+            spdnn.read_results(None)
+
     def test_words_stand_for_what_they_say_and_others_are_refused_with_those_there_are(self):
         for word in ("fp32", "fp64"):
             self.assertEqual(spdnn.infer(self.network, self.images, device="cpu", precision=word).report["precision"], word)

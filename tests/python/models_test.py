@@ -49,8 +49,10 @@ class WithToy(unittest.TestCase):
         return cls.model.infer(images, variant="conv_reference", **options).logits
 
     def assert_same(self, images, message=None):
-        np.testing.assert_array_equal(self.logits_of(images), self.logits_of(np.ascontiguousarray(images, np.float32)),
-                                      message)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")  # as of numbers that are rounded
+            found = self.logits_of(images)
+        np.testing.assert_array_equal(found, self.logits_of(np.ascontiguousarray(images, np.float32)), message)
 
 
 class Files(WithToy):
@@ -412,6 +414,11 @@ class Verdicts(WithToy):
                     with self.subTest(name=name, value=value), self.assertRaises(kind) as caught:
                         self.verdict(**{name: value})
                     self.assertRegex(str(caught.exception), f"^{name}: [^\n]+$")
+        for name, value, expected in (("output", 1, "a name or a list of names"), ("expected", {}, "an array, or {name of an output: array}"),
+                                      ("rewrite", 1, "a string"), ("profile", 1, "True or False"), ("min_accuracy", "1", "a number")):
+            with self.assertRaises(TypeError) as caught:
+                self.verdict(**{name: value})
+            self.assertEqual(str(caught.exception), f"{name}: expected {expected}, not {type(value).__name__}")
         with self.assertRaisesRegex(spdnn.DataError, "number 20 is label 9223372036854775807, expected 0 to 6"):
             self.verdict(labels=np.array([0] * 19 + [2**64 - 1], np.uint64))
         with self.assertRaisesRegex(spdnn.UsageError, "'none' is not a variant for models"):
