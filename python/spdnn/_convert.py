@@ -164,7 +164,6 @@ def bit_words(bits: npt.NDArray[np.uint8], neurons: int | None) -> tuple[npt.NDA
     bits = bits[:, :width]
     if bits.shape[1] < width:
         bits = np.pad(bits, ((0, 0), (0, width - bits.shape[1])))
-    bits = np.ascontiguousarray(bits)
     if bits.ctypes.data % 8 != 0:
         bits = bits.copy()
     return bits.reshape(-1).view(np.uint64), bits.shape[0], neurons
