@@ -77,6 +77,12 @@ class Arguments(InAnEmptyFolder):
         for value in (None, weights[0], 3):
             self.refused(TypeError, "weights", spdnn.Network, value, 0.0)
 
+    def test_errors_are_pythons_own_kinds_too(self):
+        for error, kinds in ((spdnn.DataError, (spdnn.Error, ValueError)), (spdnn.UsageError, (spdnn.Error, ValueError)),
+                             (spdnn.DeviceError, (spdnn.Error, RuntimeError)), (spdnn.Stopped, (spdnn.Error,)), (spdnn.Error, (Exception,))):
+            for kind in kinds:
+                self.assertTrue(issubclass(error, kind), (error, kind))
+
     def test_a_wrong_type_is_named_with_the_right_one(self):
         for name, value, expected in (("variant", 3, "a string"), ("precision", 3, "a string"), ("trials", 1.5, "a whole number"),
                                       ("verify", "some", "a whole number"), ("host_memory", "1G", "a whole number"),

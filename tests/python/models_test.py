@@ -139,6 +139,7 @@ class Files(WithToy):
         pathlib.Path("two/architecture.json").write_text(json.dumps({**architecture, "outputs": ["pool", "fc"]}), encoding="utf-8")
         shutil.copy("model.safetensors", "two")
         model = spdnn.load_model("two/model.safetensors")
+        self.assertEqual((model.path, model.name), ("two/model.safetensors", "toy"))
         self.assertEqual((model.output_names, model.output_shape), (["pool", "fc"], (None, 4, 3, 3)))
         found = model.infer(self.images, variant="conv_reference", verify="all")
         self.assertEqual((list(found.outputs), found.verdict), (["pool", "fc"], "PASSED"))
@@ -147,7 +148,9 @@ class Files(WithToy):
         self.assertIs(found.logits, found.outputs["pool"])
         with model.compile(variant="conv_reference") as session:
             self.assertEqual((session.output_names, session.output_shapes), (["pool", "fc"], [(None, 4, 3, 3), (None, 7)]))
-            for output, other in zip(session(self.images), found.outputs.values(), strict=True):
+            answer = session(self.images)
+            self.assertIsInstance(answer, tuple)
+            for output, other in zip(answer, found.outputs.values(), strict=True):
                 np.testing.assert_array_equal(output, other)
         self.assertEqual(model.infer(self.images, expected=found.outputs).verdict, "PASSED")
         wrong = {**found.outputs, "fc": found.outputs["fc"] + 1}
@@ -288,7 +291,7 @@ class Images(WithToy):
             with self.assertRaises(spdnn.UsageError) as caught:
                 self.model.infer(wrong)
             self.assertEqual(str(caught.exception), f"images: the model's input is 'input', not {names}")
-        for wrong in ("cat.png", b"\x89PNG", bytearray(b"\x89PNG"), pathlib.Path("images.npy")):
+        for wrong in ("cat.png", b"\x89PNG", bytearray(b"\x89PNG"), memoryview(b"\x89PNG"), pathlib.Path("images.npy")):
             with self.assertRaisesRegex(TypeError, r"^images: expected an array of pixels, not .*: .*PIL.*numpy\.load"):
                 self.model.infer(wrong)
         for content in (pathlib.Path("model.safetensors").read_bytes(), b"a" * 5000, io.BytesIO(b"model")):
@@ -342,10 +345,11 @@ class Images(WithToy):
                 self.model.infer(Foreign(self.images, (device, 0)))
             self.assertEqual(str(caught.exception), "images: expected a tensor in the host's memory, not on "
                              f"{where}: copy it to the CPU first")
-        for error in (BufferError("it requires grad\nand more"), RuntimeError("it requires grad")):
+        for error, words in ((BufferError("it requires grad\nand more"), "it requires grad"), (RuntimeError("it has no memory"), "it has no memory"),
+                             (RuntimeError(), "RuntimeError")):
             with self.assertRaises(TypeError) as caught:
                 self.model.infer(Foreign(self.images, error=error))
-            self.assertEqual(str(caught.exception), "images: the tensor cannot be shared by DLPack: it requires grad")
+            self.assertEqual(str(caught.exception), f"images: the tensor cannot be shared by DLPack: {words}")
         with self.assertRaisesRegex(TypeError, "^images: the tensor cannot be shared by DLPack: [^\n]+$"):
             self.model.infer(Foreign(None))
 
@@ -373,7 +377,7 @@ class Verdicts(WithToy):
         for options, expected in (
                 ({}, "UNVERIFIED"), ({"verify": False}, "UNVERIFIED"), ({"verify": True}, "PASSED"),
                 ({"verify": "all", "variant": "conv_reference"}, "PASSED"), ({"verify": 3, "batch": 7}, "UNVERIFIED"), ({"verify": 20, "batch": 7}, "PASSED"),
-                ({"verify": True, "rewrite": "none"}, "PASSED"), ({"labels": classes}, "UNVERIFIED"),
+                ({"verify": True, "rewrite": "none"}, "PASSED"), ({"labels": classes}, "UNVERIFIED"), ({"labels": classes > 3}, "UNVERIFIED"),
                 ({"labels": classes, "min_accuracy": 1}, "PASSED"),
                 ({"labels": "labels.npy", "min_accuracy": 1.0}, "PASSED"),
                 ({"labels": classes[:, np.newaxis].astype(np.uint8), "min_accuracy": np.float32(0.5)}, "PASSED"),
@@ -427,7 +431,7 @@ class Verdicts(WithToy):
             self.verdict(labels="none.npy")
         with self.assertRaisesRegex(spdnn.DeviceError, "^host_memory: "):
             self.verdict(host_memory=1)
-        for shape in ("N,1,6,6", 3, (1.5, 1, 6, 6), (None, None, 6, 6)):
+        for shape in ("N,1,6,6", b"\1\1\6\6", 3, (1.5, 1, 6, 6), (None, None, 6, 6)):
             with self.subTest(shape), self.assertRaisesRegex(TypeError, "^shape: expected "):
                 spdnn.load_model("model.safetensors", shape=shape)
         with self.assertRaisesRegex(spdnn.UsageError, "^shape: expected a number from 1"):

@@ -145,6 +145,7 @@ class FromSciPy(unittest.TestCase):
             "descends": good(indptr=np.array([0, 4, 3], np.int32)),
             "far": good(indptr=np.array([0, 10**6, 3], np.int32)),
             "negative offset": good(indptr=np.array([0, -1, 3], np.int32)),
+            "wide offset": good(indptr=np.array([0, 2**32 + 2, 3], np.int64)),
             "not from 0": good(indptr=np.array([1, 2, 3], np.int32)),
             "no data": good(data=np.ones(0, np.float32)),
             "fewer data": good(data=np.ones(2, np.float32)),
@@ -249,6 +250,9 @@ class Files(unittest.TestCase):
             first = spdnn.Network.read(self.folder / path, layers=2, neurons=64 if path == "net" else (),
                                        bias=-0.1 if path == "net" else None)
             self.assertEqual((len(first), first.biases), (2, [-0.1] * 2))
+        wide = scipy.sparse.csr_array(np.array([[1, 0, 1], [0, 1, 0]], np.float32))
+        spdnn.Network([wide, wide.T], 0.0).save(self.folder / "wide")
+        self.assertEqual(spdnn.Network.read(self.folder / "wide", neurons=[3, 2, 3], bias=0.0).neurons, [3, 2, 3])
         rows = spdnn.Network(random_weights(), [np.linspace(-0.3, k, 64) for k in range(6)], cap=None, bias_rule="everywhere")
         rows.save(self.folder / "rows.spdnn")
         got = spdnn.Network.read(self.folder / "rows.spdnn")
@@ -293,6 +297,12 @@ class Files(unittest.TestCase):
             warnings.simplefilter("always")
             spdnn.Network.read(self.folder / "n2-l1.tsv", bias=0.0)
         self.assertIn("is empty", str(caught[0].message))
+        (self.folder / "n2-l2.tsv").write_text("", encoding="ascii")
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            spdnn.Network.read(self.folder, bias=0.0)
+        self.assertEqual([str(one.message) for one in caught],
+                         [f"{self.folder}/n2-l{k}.tsv: the file is empty: a layer without edges" for k in (1, 2)])
 
     def test_files_that_may_be_cut_off_are_refused_or_warned_of(self):
         layer, images = self.folder / "n2-l1.tsv", self.folder / "sparse-images-2.tsv"

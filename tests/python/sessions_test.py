@@ -88,6 +88,7 @@ class NetworkSessions(unittest.TestCase):
         np.testing.assert_array_equal(session(self.images), self.categories)
         for error, options in ((spdnn.UsageError, {"variant": "none"}), (spdnn.UsageError, {"batch": 0}),
                                (spdnn.UsageError, {"precision": "fp16"}), (TypeError, {"activations": 1}),
+                               (spdnn.UsageError, {"device_memory": -1}), (spdnn.UsageError, {"threads": 0}),
                                (spdnn.DeviceError, {"host_memory": 1, "batch": None})):
             with self.subTest(options), self.assertRaises(error):
                 self.session(**options)(self.images)
@@ -114,8 +115,9 @@ class NetworkSessions(unittest.TestCase):
 
     def test_sums_that_exceed_the_precision_are_warned_of(self):
         session = spdnn.plan(spdnn.Network([1e30 * abs(matrix) for matrix in random_weights()])).compile(device="cpu")
-        with self.assertWarnsRegex(RuntimeWarning, "^sums of [0-9]+ images exceeded fp32$"):
+        with self.assertWarnsRegex(RuntimeWarning, "^sums of [0-9]+ images exceeded fp32$") as caught:
             session(spdnn.Images.from_dense(np.float32(3e8) * random_images()))
+        self.assertEqual(caught.filename, __file__)
 
     def test_control_c_ends_a_run_and_the_session_goes_on(self):
         network = spdnn.Network([random_weights(1024, 1, density=0.05)[0]] * 400)
@@ -162,6 +164,9 @@ class Sessions(unittest.TestCase):
         same = self.model.compile(batch=5, threads=2)
         np.testing.assert_array_equal(same(self.images), self.model.infer(self.images, batch=5, threads=2).logits)
         np.testing.assert_array_equal(session.run({"input": self.images[:, 0]}), self.logits)
+        as_given = self.model.infer(self.images, variant="conv_reference", rewrite="none").logits
+        self.assertTrue((as_given != self.logits).any())
+        np.testing.assert_array_equal(self.session(rewrite="none")(self.images), as_given)
 
     def test_it_says_what_it_is(self):
         session = self.session(batch=3, threads=2)
