@@ -46,6 +46,19 @@ TEST(ModelChoice, BatchesFitToTheByte) {
   asked.batch = 8;
   EXPECT_THROW(model_batch(asked, variant, known, 20, model_options(1, room)), DeviceError)
       << "what was asked for stays";
+  EXPECT_PRED_FORMAT2(::testing::IsSubstring, "for 8 images at a time; ",
+                      find_model_batch(asked, variant, known, 20, model_options(1, room)).too_large);
+  EXPECT_PRED_FORMAT2(::testing::IsSubstring, "for 1 image at a time; ",
+                      find_model_batch({}, variant, known, 20, model_options(1, none)).too_large);
+  EXPECT_EQ(find_model_batch({}, variant, known, 20, model_options(1)).too_large, "");
+}
+
+TEST(ModelChoice, NoBatchIsFoundForAVariantThatDoesNotTakeTheModel) {
+  const Model model = testing::small_network(3, 0.3, 4).model;
+  KnownSupport known(model);
+  ModelEngineOptions options = model_options(1);
+  options.precision = Precision::fp16;
+  EXPECT_THROW(find_model_batch({}, find_model_variant("conv_dense"), known, 20, options), UsageError);
 }
 
 TEST(ModelChoice, BatchesAreOf64ImagesOrUpTo1024ThatTakeAMegabyte) {

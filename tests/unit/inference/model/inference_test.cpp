@@ -32,6 +32,15 @@ ModelReport model_report(const ModelSpec& spec, const Model& model, const Tensor
   return inference.report();
 }
 
+/// y = 1 x0 + 2 x1, and y = 1 x0 + (2 + 2^-20) x1.
+Model two_sums() {
+  ModelBuilder builder;
+  const ValueId x = builder.input({kBatchExtent, 2});
+  Linear linear;
+  linear.weights = testing::make_matrix(2, {{{0, 1.F}, {1, 2.F}}, {{0, 1.F}, {1, 2.F + 0x1p-20F}}});
+  return builder.finish({builder.add(linear, {x})});
+}
+
 /// The outputs of a run with one output.
 std::vector<ModelOutput> only_output(const Tensor& values) { return {{"y", values.shape, values}}; }
 
@@ -128,6 +137,12 @@ TEST(ModelInference, ScoresAreNamedAfterTheNodeThatMakesThem) {
   EXPECT_EQ(name({linear, Softmax{1}}), "probability");
   EXPECT_EQ(name({linear, sigmoid}), "sigmoid");
   EXPECT_EQ(name({sigmoid, linear}), "logit");
+  EXPECT_EQ(name({sigmoid, BatchNorm{{1, 1}, {0, 0}, {0, 0}, {1, 1}, 0}}), "logit");
+  testing::Rng rng(3);
+  const Operation convolution = testing::random_convolution(rng, 2, 2, testing::same_window(1, 1), 1);
+  EXPECT_EQ(name({sigmoid, Reshape{{kBatchExtent, 2, 1, 1}}, convolution, Transpose{{0, 2, 1, 3}},
+                  testing::make_activation(Activation::Kind::identity)}),
+            "logit");
   EXPECT_EQ(name({linear, Elementwise{}}), "logit");
   EXPECT_EQ(name({linear, Elementwise{Elementwise::Kind::multiply}}), "output");
   EXPECT_EQ(name({linear, Reshape{{kBatchExtent, 2, 1}}, Reshape{{kBatchExtent, 2}}}), "logit");
@@ -145,6 +160,31 @@ TEST(ModelInference, IsUnverifiedUntilItIsAskedForAndTakesStepsInOrder) {
   EXPECT_THROW(inference.verify(), std::logic_error);
   inference.run();
   EXPECT_EQ(inference.report().verdict.status, Verdict::Status::unverified);
+  EXPECT_EQ(inference.report().verdict.against, "nothing: verification was not requested");
+}
+
+TEST(ModelInference, ASampleOfMoreImagesThanThereAreIsAllOfThem) {
+  const auto against = [](Extent images) {
+    ModelSpec spec;
+    spec.variant = "conv_dense";
+    spec.truth.sample = 10;
+    testing::Rng rng(5);
+    const ModelReport report = model_report(spec, two_sums(), testing::random_tensor(rng, {images, 2}));
+    EXPECT_EQ(report.recomputed->images, images);
+    EXPECT_EQ(report.nodes_checked->images, images);
+    EXPECT_EQ(report.verdict.status, Verdict::Status::passed) << report.verdict.against;
+    return report.recomputed->against;
+  };
+  EXPECT_EQ(against(1), "the reference in fp64 on 1 image");
+  EXPECT_EQ(against(3), "the reference in fp64 on all 3 images");
+}
+
+/// A node may not read what is made after it.
+TEST(ModelInference, RefusesAModelThatIsNone) {
+  Model model = two_sums();
+  model.nodes[0].inputs = {model.nodes[0].output};
+  ModelInference inference(ModelSpec{});
+  EXPECT_THROW(inference.load(model, make_tensor({1, 2}, {1, 1})), std::invalid_argument);
 }
 
 TEST(ModelInference, TheHostMemoryIsThatOfModelImagesAndEngine) {
@@ -190,6 +230,14 @@ TEST(ModelInference, RunsAModelOfAFixedBatchThatManyImagesAtATime) {
   inference.verify();
   EXPECT_EQ(inference.report().batch, 2U);
   EXPECT_EQ(inference.report().verdict.status, Verdict::Status::passed) << inference.report().verdict.against;
+  ModelSpec sample = spec;
+  sample.variant = "conv_dense";
+  sample.truth.everything = false;
+  sample.truth.sample = 3;
+  const ModelReport of_three = model_report(sample, model, testing::random_tensor(rng, {6, 3}));
+  EXPECT_EQ(of_three.recomputed->images, 3U);
+  EXPECT_EQ(of_three.nodes_checked->images, 4U) << "whole batches";
+  EXPECT_TRUE(of_three.nodes_checked->right());
   ModelInference odd(spec);
   odd.load(model, testing::random_tensor(rng, {5, 3}));
   odd.plan();
@@ -257,7 +305,7 @@ TEST(ModelInference, ABatchThatMemoryDoesNotHoldIsHalvedForTheEngine) {
 
 TEST(ModelInference, TellsHowMuchIsDone) {
   const ModelCase network = testing::small_network(3, 0.3, 2);
-  ModelSpec spec;
+  ModelSpec spec = verified_by("conv_dense");
   std::vector<std::string> works;
   std::uint64_t left = 1;
   spec.progress = [&](const ProgressUpdate& update) {
@@ -270,6 +318,11 @@ TEST(ModelInference, TellsHowMuchIsDone) {
   inference.run();
   ASSERT_FALSE(works.empty());
   EXPECT_EQ(works.back(), "infer");
+  EXPECT_EQ(left, 0U);
+  works.clear();
+  inference.verify();
+  EXPECT_EQ(works.front(), "verify");
+  EXPECT_EQ(works.back(), "verify nodes");
   EXPECT_EQ(left, 0U);
 }
 
@@ -294,15 +347,6 @@ TEST(ModelInference, TheReferenceAsAnEngineAsksBeforeEachNodeWhetherToEnd) {
   inference.plan();
   inference.run();
   EXPECT_GT(asked, inference.report().nodes_run);
-}
-
-/// y = 1 x0 + 2 x1, and y = 1 x0 + (2 + 2^-20) x1.
-Model two_sums() {
-  ModelBuilder builder;
-  const ValueId x = builder.input({kBatchExtent, 2});
-  Linear linear;
-  linear.weights = testing::make_matrix(2, {{{0, 1.F}, {1, 2.F}}, {{0, 1.F}, {1, 2.F + 0x1p-20F}}});
-  return builder.finish({builder.add(linear, {x})});
 }
 
 /// The error of load() for images in memory and a model of N x 1 x 2 x 2; empty if it takes them.
@@ -455,6 +499,30 @@ TEST(ModelVerify, NodeByNodeNamesTheNodeThatIsFarthestOff) {
   EXPECT_EQ(check(0, 0).largest_ratio, 0);
 }
 
+/// The sum of large numbers has a wide bound, of which nothing is left for the ReLU that reads what the engine found.
+TEST(ModelVerify, NodeByNodeHoldsANodeToTheBoundForItsOwnInputs) {
+  const ModelVariant variant{"made_up",
+                             Device::cpu,
+                             "for tests",
+                             {Precision::fp32},
+                             [](const Model&, const ModelEngineOptions&) { return Support{}; },
+                             [](std::shared_ptr<const Model>, const ModelEngineOptions&,
+                                const Support&) -> std::unique_ptr<ModelEngine> { return std::make_unique<MadeUp>(); }};
+  ModelBuilder builder;
+  const ValueId x = builder.input({kBatchExtent, 2});
+  const ValueId y = builder.add(Linear{testing::make_matrix(2, {{{0, 1e6F}, {1, -1e6F}}}), {}}, {x});
+  const Model model = builder.finish({builder.add(testing::make_activation(Activation::Kind::relu), {y})});
+  const auto check = [&](float sum, float after) {
+    MadeUp::values = {make_tensor({1, 1}, {sum}), make_tensor({1, 1}, {after})};
+    return check_nodes(variant, model, make_tensor({1, 2}, {2, 1}), 1, only_output(MadeUp::values[1]), {}, {});
+  };
+  constexpr float kSum = 1e6F;
+  EXPECT_TRUE(check(kSum + 0.0625F, kSum + 0.0625F).right());
+  const NodeCheck wrong = check(kSum + 0.0625F, kSum);
+  EXPECT_FALSE(wrong.right());
+  EXPECT_EQ(wrong.worst, "node 2 \"node1\" (relu)");
+}
+
 /// Other kernels than those of the run would prove nothing about them.
 TEST(ModelVerify, NodeByNodeRunsTheKernelsOfTheRunOnFewImages) {
   static ModelEngineOptions asked;
@@ -472,8 +540,10 @@ TEST(ModelVerify, NodeByNodeRunsTheKernelsOfTheRunOnFewImages) {
   const ValueId x = builder.input({kBatchExtent, 1});
   const Model model = builder.finish({builder.add(Activation{}, {x})});
   MadeUp::values = {make_tensor({1, 1}, {1})};
-  check_nodes(variant, model, make_tensor({3, 1}, {1, 1, 1}), 1, only_output(MadeUp::values[0]), {.batch = 64}, {});
+  check_nodes(variant, model, make_tensor({3, 1}, {1, 1, 1}), 1, only_output(MadeUp::values[0]),
+              {.batch = 64, .profile = true}, {});
   EXPECT_EQ(asked.batch, 1U);
+  EXPECT_FALSE(asked.profile);
   EXPECT_EQ(asked.images_for_kernels(), 64U);
 }
 

@@ -8,6 +8,7 @@
 #include "model/oracle/evaluate.hpp"
 #include "spdnn/error.hpp"
 #include "spdnn/model_inference.hpp"
+#include "support/message_of.hpp"
 #include "support/models.hpp"
 #include "support/refusal.hpp"
 
@@ -78,6 +79,12 @@ TEST_F(OutputsOfADetector, HaveNoClassesWhereTheyAreImages) {
   const ModelReport report = this->report();
   EXPECT_EQ(report.classes, 0U);
   EXPECT_TRUE(report.predictions.empty());
+  const std::string none = "the model's output is N x 1 x 2 x 2, which is not a list of classes";
+  spec_.truth.label_list = {0};
+  EXPECT_EQ(testing::message_of<UsageError>([&] { this->report(); }), "labels: " + none);
+  spec_.truth.label_list.reset();
+  spec_.names = "names.txt";
+  EXPECT_EQ(testing::message_of<UsageError>([&] { this->report(); }), "names: " + none);
 }
 
 TEST_F(OutputsOfADetector, AreThoseThatAreNamed) {

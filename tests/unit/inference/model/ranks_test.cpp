@@ -86,6 +86,18 @@ TEST(ModelOnRanks, HasTheBitsOfOneRankAndOneReport) {
   }
 }
 
+/// The first of two ranks has no image; the other times its nodes.
+TEST(ModelOnRanks, TheTimesOfNodesAreThoseOfWhicheverRankIsLongest) {
+  const ModelCase network = testing::small_network(3, 0.3, 1);
+  ModelSpec spec = reference();
+  spec.variant = "conv_dense";
+  spec.truth.everything = false;
+  spec.profile = true;
+  const ModelReport report = report_on(2, spec, network.model, network.inputs[0]);
+  EXPECT_EQ(report.ranks->images.min, 0);
+  EXPECT_EQ(report.profile.size(), report.nodes_run);
+}
+
 TEST(ModelOnRanks, ComparesWithTheModelAsGiven) {
   const ModelCase network = testing::small_network(3, 0.3, 5);
   ModelSpec spec = reference();

@@ -10,6 +10,7 @@
 
 #include "spdnn/error.hpp"
 #include "spdnn/model_inference.hpp"
+#include "support/message_of.hpp"
 #include "support/models.hpp"
 #include "support/reports.hpp"
 
@@ -39,7 +40,7 @@ Tensor some_of(const Tensor& images, std::size_t first, std::size_t count) {
 }
 
 /// The logits of a whole inference.
-Tensor logits_of(const Model& model, const Tensor& images, const EngineSettings& settings) {
+Tensor inferred_logits(const Model& model, const Tensor& images, const EngineSettings& settings) {
   ModelSpec spec;
   static_cast<EngineSettings&>(spec) = settings;
   return testing::report_of(spec, model, images).logits();
@@ -65,7 +66,7 @@ TEST(ModelSession, RefusesAModelWithoutAnAxisOfImages) {
 TEST(ModelSession, AnswersWithTheBitsOfAnInferenceWhateverTheBatch) {
   const testing::ModelCase network = testing::small_network(1, 0.3, 7);
   const Tensor& images = network.inputs[0];
-  const Tensor expected = logits_of(network.model, images, settings_of(kReference, 0));
+  const Tensor expected = inferred_logits(network.model, images, settings_of(kReference, 0));
   for (const Index batch : {0U, 1U, 3U, 7U, 64U}) {
     const ModelSession session(network.model, settings_of(kReference, batch));
     EXPECT_EQ(session.batch(), batch == 0 ? 728U : batch) << "a megabyte of images of 1440 bytes";
@@ -82,14 +83,17 @@ TEST(ModelSession, OfAFastEngineAnswersWithTheBitsOfAnInferenceAgainAndAgain) {
   const testing::ModelCase network = testing::small_network(4, 0.3, 6);
   const EngineSettings settings = settings_of("conv_dense", 4);
   const ModelSession session(network.model, settings);
-  const Tensor expected = logits_of(network.model, network.inputs[0], settings);
+  const Tensor expected = inferred_logits(network.model, network.inputs[0], settings);
   const ModelSession one(network.model, settings_of("conv_dense", 1));
   const Tensor single = one.run(some_of(network.inputs[0], 5, 1)).outputs[0];
   for (int time = 0; time < 3; ++time) {
     expect_same_bits(session.run(network.inputs[0]).outputs[0], expected);
     expect_same_bits(one.run(some_of(network.inputs[0], 5, 1)).outputs[0], single);
   }
-  expect_same_bits(single, logits_of(network.model, some_of(network.inputs[0], 5, 1), settings_of("conv_dense", 1)));
+  expect_same_bits(single,
+                   inferred_logits(network.model, some_of(network.inputs[0], 5, 1), settings_of("conv_dense", 1)));
+  EXPECT_EQ(session.threads(), 1);
+  EXPECT_EQ(session.computing_threads(), 1);
   EXPECT_EQ(session.variant(), "conv_dense");
   EXPECT_EQ(session.precision(), Precision::fp32);
 }
@@ -116,6 +120,20 @@ TEST(ModelSession, OfAModelOfAFixedBatchTakesMultiplesOfIt) {
   EXPECT_THROW(session.run(make_tensor({3, 3}, std::vector<float>(9))), DataError);
 }
 
+/// One output has four images on axis 0, the other three rows of all of them.
+TEST(ModelSession, DoesNotJoinAnOutputThatIsNoneOfTheImagesFromBatches) {
+  ModelBuilder builder;
+  const ValueId x = builder.input({4, 3});
+  const ValueId y = builder.add(Activation{}, {x});
+  const ModelSession session(builder.finish({y, builder.add(Transpose{{1, 0}}, {y})}), settings_of(kReference, 0));
+  const std::vector<float> numbers(24, 1);
+  EXPECT_EQ(session.run(make_tensor({4, 3}, {numbers.begin(), numbers.begin() + 12})).outputs[1].shape, (Shape{3, 4}));
+  EXPECT_EQ(testing::message_of<DataError>([&] {
+              session.run(make_tensor({8, 3}, numbers));
+            }),
+            "images: 8, expected at most 4, as the output \"value2\" is 3 x 4 for all of them");
+}
+
 TEST(ModelSession, RefusesImagesThatDoNotFitAndGoesOn) {
   ModelBuilder builder;
   const ValueId x = builder.input({testing::kN, 3});
@@ -134,6 +152,9 @@ TEST(ModelSession, RefusesSettingsAndModelsThatCannotRun) {
   EngineSettings half = settings_of(kReference, 0);
   half.precision = Precision::fp16;
   EXPECT_THROW(ModelSession(network.model, half), UsageError);
+  Model none = network.model;
+  none.nodes[0].inputs = {none.nodes[0].output};
+  EXPECT_THROW(ModelSession(none, settings_of(kReference, 1)), std::invalid_argument);
   EngineSettings little = settings_of(kReference, 1);
   little.host_memory = 16;
   EXPECT_THROW(ModelSession(network.model, little), DeviceError);

@@ -53,6 +53,7 @@ class ScriptedModel final : public ModelEngine {
   }
   std::optional<Index> overflow() const override { return {}; }
   std::vector<double> node_seconds() const override { return {static_cast<double>(trial_)}; }
+  std::vector<std::string> notes() const override { return {"scripted"}; }
 
  private:
   Tensor images_;
@@ -76,6 +77,7 @@ ModelRunResult run_scripted(std::vector<int> differing) {
   const Model model = builder.finish({y, y});
   ModelRunOptions options;
   options.engine.batch = 2;
+  options.engine.threads = 1;
   options.trials = 3;
   ScriptedModel::calls.clear();
   ScriptedModel::trials_that_differ = std::move(differing);
@@ -92,6 +94,8 @@ TEST(RunModel, AnnouncesTheImagesThatFollowAndJoinsTheirOutputs) {
     EXPECT_EQ(std::vector<float>(output.values.begin(), output.values.end()), expected);
   EXPECT_EQ(result.differing_trials, 0);
   EXPECT_EQ(result.batch, 2U);
+  EXPECT_EQ(result.threads, 1);
+  EXPECT_EQ(result.notes, std::vector<std::string>{"scripted"});
   EXPECT_EQ(result.node_seconds, std::vector<double>{3 * (1 + 2 + 3) / 3.0}) << "means of trials, sums of batches";
 }
 
@@ -117,7 +121,9 @@ Model two_layers_with_zeros() {
   const ValueId hidden = builder.add(Activation{}, {normed});
   const ValueId logits = builder.add(Linear{testing::make_matrix(4, last), {}}, {hidden});
   const ValueId sum = builder.add(Elementwise{}, {hidden, hidden});
-  return builder.finish({logits, sum});
+  Model model = builder.finish({logits, sum});
+  model.name = "two layers";
+  return model;
 }
 
 /// Seven images; class 0 for those whose first number is large.
@@ -160,6 +166,10 @@ TEST(WholeModels, TellEachOfTheirSettings) {
   inference.run();
   inference.verify();
   const ModelReport& report = inference.report();
+  EXPECT_EQ(report.model, "m.onnx");
+  EXPECT_EQ(report.name, "two layers");
+  EXPECT_EQ(report.input, (Shape{kBatchExtent, 3}));
+  EXPECT_EQ(report.available, 7U);
   EXPECT_EQ(report.nodes, 5U);
   EXPECT_EQ(report.nodes_run, 4U);
   EXPECT_EQ(report.weights, 20U);
@@ -175,13 +185,18 @@ TEST(WholeModels, TellEachOfTheirSettings) {
   EXPECT_EQ(report.warm_up, 1);
   EXPECT_EQ(report.accuracy->correct, 6U);
   EXPECT_EQ(report.recomputed->images, 3U);
+  EXPECT_EQ(report.recomputed->against, "the reference in fp64 on the first 3 of 7 images, a sample");
   EXPECT_EQ(report.nodes_checked->images, 3U);
   EXPECT_EQ(report.nodes_checked->nodes, 4U);
   EXPECT_EQ(report.compared->differing, 0U);
   std::string profiled;
   for (const NodeSeconds& node : report.profile) profiled += node.name + " " + node.operation + ";";
   EXPECT_EQ(profiled, "node0 linear;node2 relu;node3 linear;node4 add;");
-  EXPECT_GT(report.seconds.warm_up, 0);
+  for (const double seconds :
+       {report.seconds.read, report.seconds.plan, report.seconds.upload, report.seconds.warm_up, report.seconds.total})
+    EXPECT_GT(seconds, 0);
+  EXPECT_EQ(std::count(report.notes.begin(), report.notes.end(), "7 of 20 weights are zero (35.00 %); none is skipped"),
+            1);
   EXPECT_GT(report.seconds.infer.min, 0);
   EXPECT_GE(report.seconds.infer.sum * (1 + 1e-9),
             report.seconds.infer.min + report.seconds.infer.median + report.seconds.infer.max);
@@ -191,6 +206,10 @@ TEST(WholeModels, TellEachOfTheirSettings) {
 /// Of seven images in a file the first five are run; labels and expected outputs are those of all.
 TEST(WholeModels, OfTheFirstImagesOfAFileTakeLabelsOfAll) {
   const TemporaryDirectory directory;
+  const auto says = [](const ModelReport& report, const std::string& part) {
+    return std::any_of(report.notes.begin(), report.notes.end(),
+                       [&](const std::string& note) { return note.find(part) != note.npos; });
+  };
   ModelSpec spec;
   spec.path = (directory / "m.onnx").string();
   spec.inputs.path = (directory / "x.npy").string();
@@ -202,6 +221,7 @@ TEST(WholeModels, OfTheFirstImagesOfAFileTakeLabelsOfAll) {
   const auto run = [&] {
     ModelInference inference(spec);
     inference.load();
+    EXPECT_THROW(inference.load(), std::logic_error);
     inference.plan();
     inference.run();
     inference.verify();
@@ -210,8 +230,11 @@ TEST(WholeModels, OfTheFirstImagesOfAFileTakeLabelsOfAll) {
   spec.truth.expected.clear();
   const Tensor all = run().logits();
   ASSERT_EQ(all.shape, (Shape{7, 2}));
+  std::ofstream(directory / "names.txt") << "cat\ndog\n";
   for (const bool of_doubles : {false, true}) {
     write_array((directory / "y.npy").string(), all, of_doubles);
+    write_array(spec.inputs.path, seven_images(), of_doubles);
+    spec.names = (directory / "names.txt").string();
     spec.truth.expected = (directory / "y.npy").string();
     spec.inputs.images = 5;
     spec.truth.label_list = {0, 1, 0, 1, 0, 0, 0};
@@ -222,10 +245,10 @@ TEST(WholeModels, OfTheFirstImagesOfAFileTakeLabelsOfAll) {
     EXPECT_EQ(report.accuracy->correct, 5U);
     EXPECT_EQ(report.expected->images, 5U);
     EXPECT_EQ(report.verdict.status, Verdict::Status::passed) << report.verdict.against;
-    const bool says = std::any_of(report.notes.begin(), report.notes.end(), [](const std::string& note) {
-      return note.find("y.npy: float64 numbers are rounded") != note.npos;
-    });
-    EXPECT_EQ(says, of_doubles) << "that the expected numbers were rounded";
+    EXPECT_EQ(report.class_names, (std::vector<std::string>{"cat", "dog"}));
+    EXPECT_GT(report.seconds.read, 0);
+    EXPECT_EQ(says(report, "x.npy: float64 numbers are rounded"), of_doubles);
+    EXPECT_EQ(says(report, "y.npy: float64 numbers are rounded"), of_doubles);
   }
   spec.truth.label_list = {0, 1, 0, 1};
   EXPECT_THROW(run(), DataError);

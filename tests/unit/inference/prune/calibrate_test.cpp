@@ -51,6 +51,33 @@ TEST(CalibratedRanges, AreThoseOfTheReference) {
   }
 }
 
+/// Each value that is read is found once, and ranges hold all images, whichever come first.
+TEST(CalibratedRanges, AreWidestOfAllImagesForEachValueThatIsRead) {
+  testing::Rng rng(5);
+  testing::ModelBuilder builder;
+  const ValueId x = builder.input({testing::kN, 6});
+  const ValueId a = builder.add(testing::random_linear(rng, 6, 6, 1), {x});
+  const ValueId b = builder.add(testing::random_linear(rng, 6, 6, 1), {x});
+  const ValueId constant = builder.constant(testing::make_tensor({1, 6}, {1, 2, 3, 4, 5, 6}));
+  const ValueId c = builder.add(testing::random_linear(rng, 6, 6, 1), {constant});
+  const Model model = builder.finish({builder.add(Elementwise{}, {builder.add(Elementwise{}, {a, b}), c})});
+  for (const bool largest_first : {true, false}) {
+    int call = 0;
+    const auto make = [&](const std::vector<ValueId>& values, Index /*batch*/) {
+      EXPECT_EQ(values, std::vector<ValueId>{x}) << "constants have no range to be found";
+      return [&](const Tensor& /*some*/) {
+        const bool large = (call++ == 0) == largest_first;
+        return std::vector<Tensor>{
+            testing::make_tensor({2}, large ? std::vector<float>{-3, 7} : std::vector<float>{-1, 2})};
+      };
+    };
+    const auto ranges = calibrated_ranges(model, random_images(2 * kImagesAtOnce), make);
+    EXPECT_EQ(call, 2);
+    EXPECT_EQ(ranges.at(x).low, -3);
+    EXPECT_EQ(ranges.at(x).high, 7);
+  }
+}
+
 /// The work grows with the number of nodes, not with its square.
 TEST(CalibratedRanges, EachNodeRunsOnceOnEachImage) {
   for (const Index layers : {2U, 8U, 32U}) {

@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
+#include "inference/model/accuracy.hpp"
 #include "inference/prune/measure.hpp"
 #include "inference/prune/node_seconds.hpp"
 #include "inference/prune/prune_model.hpp"
@@ -65,6 +67,16 @@ TEST(PruneModel, EachLayerHasItsShareAndFewWeightsStay) {
   EXPECT_EQ(pruned.nodes[0].node, 2U);
   EXPECT_FALSE(pruned.nodes[0].error_before);
   pruned.model.validate();
+}
+
+TEST(PruneModel, FiltersOf32WeightsArePrunedAndFewerStay) {
+  for (const Index inputs : {31U, 32U}) {
+    Rng rng(11);
+    ModelBuilder builder;
+    const ValueId x = builder.input({kN, static_cast<Extent>(inputs)});
+    const Model model = builder.finish({builder.add(random_linear(rng, inputs, 3, 1), {x})});
+    EXPECT_EQ(prunable_nodes(model).size(), inputs == 32 ? 1U : 0U);
+  }
 }
 
 TEST(PruneModel, AGlobalShareHoldsForAllTogether) {
@@ -163,6 +175,51 @@ TEST(PruneMeasure, TheModelItselfAgrees) {
   EXPECT_EQ(same.first, 5U);
 }
 
+/// Of two outputs the first is measured.
+TEST(PruneMeasure, IsThatOfTheFirstOutput) {
+  Rng rng(13);
+  ModelBuilder builder;
+  const ValueId x = builder.input({kN, 40});
+  const ValueId y = builder.add(random_linear(rng, 40, 6, 1), {x});
+  const ValueId z = builder.add(random_linear(rng, 40, 6, 1), {x});
+  const Model model = builder.finish({y, z});
+  const Tensor images = random_tensor(rng, {20, 40});
+  const Tensor logits = logits_of(model, images, EngineSettings());
+  EXPECT_EQ(logits.shape, (Shape{20, 6}));
+  Model first = model;
+  first.outputs = {y};
+  const Tensor alone = logits_of(first, images, EngineSettings());
+  EXPECT_TRUE(std::equal(alone.values.begin(), alone.values.end(), logits.values.begin()));
+  const Measurer measurer(model, images, 0, {}, {});
+  Model changed = model;
+  std::get<Linear>(changed.nodes[1].operation) = random_linear(rng, 40, 6, 1);
+  EXPECT_EQ(measurer.measured(changed).distance, 0) << "the second alone changed";
+  std::get<Linear>(changed.nodes[0].operation) = random_linear(rng, 40, 6, 1);
+  EXPECT_GT(measurer.measured(changed).distance, 0.1);
+}
+
+/// Labels are the classes of the dense model, but for two of twenty images.
+TEST(PruneMeasure, AccuracyIsThatOfEitherModelAndAgreementOfBoth) {
+  Rng rng(14);
+  ModelBuilder builder;
+  const ValueId x = builder.input({kN, 4});
+  const Model model = builder.finish({builder.add(random_linear(rng, 4, 3, 1), {x})});
+  const Tensor images = random_tensor(rng, {20, 4});
+  std::vector<Index> labels = predictions_of(logits_of(model, images, EngineSettings()));
+  labels[3] = (labels[3] + 1) % 3;
+  labels[8] = (labels[8] + 1) % 3;
+  Model other = model;
+  auto& linear = std::get<Linear>(other.nodes[0].operation);
+  linear.bias = {1000, 0, 0};
+  const auto of_class_0 = static_cast<double>(std::count(labels.begin(), labels.end(), Index{0}));
+  const PruneMeasure measure = Measurer(model, images, 0, labels, {}).measured(other);
+  EXPECT_EQ(measure.accuracy_before, 18.0 / 20);
+  EXPECT_EQ(measure.accuracy_after, of_class_0 / 20);
+  const std::vector<Index> classes = predictions_of(logits_of(model, images, EngineSettings()));
+  EXPECT_EQ(measure.agreement, static_cast<double>(std::count(classes.begin(), classes.end(), Index{0})) / 20);
+  EXPECT_EQ(measure.images, 20U);
+}
+
 TEST(PruneMeasure, OutputsThatAreNotFiniteAreRefused) {
   Model model = small_model();
   std::get<BatchNorm>(model.nodes[3].operation).scale.assign(4, 3e38F);
@@ -177,6 +234,9 @@ TEST(PruneTimes, AreThoseOfTheGivenNodes) {
   EXPECT_GT(seconds[0], 0);
   EXPECT_GT(seconds[2], 0);
   EXPECT_EQ(seconds[3], 0) << "the norm is folded";
+  EngineSettings many;
+  many.batch = 64;
+  EXPECT_GT(predicted_seconds(model, many)[2], 2 * seconds[2]) << "of the images of a batch";
 }
 
 TEST(PruneTimes, AreMeasuredForBothModels) {
@@ -221,6 +281,22 @@ TEST_F(SharesFile, NamesAndNumbers) {
   EXPECT_FALSE(shares[0]);
 }
 
+/// Two nodes of one name; of a name that is the number of another node, the name counts.
+TEST_F(SharesFile, NodesOfOneNameAreToldApartByTheirNumbers) {
+  Model model = small_model();
+  model.nodes[0].name = "same";
+  model.nodes[2].name = "same";
+  model.nodes[7].name = "3";
+  write_text(directory_ / "shares", "same 0.5\n");
+  EXPECT_PRED_FORMAT2(::testing::IsSubstring, "shares:1: the nodes 1 and 3 are named 'same'; give a number",
+                      testing::message_of<DataError>([&] { read_shares(directory_ / "shares", model); }));
+  write_text(directory_ / "shares", "1 0.25\n3 0.5\n");
+  const Shares shares = read_shares(directory_ / "shares", model);
+  EXPECT_EQ(shares[0], 0.25);
+  EXPECT_FALSE(shares[2]);
+  EXPECT_EQ(shares[7], 0.5);
+}
+
 TEST_F(SharesFile, RefusesWhatDoesNotFit) {
   EXPECT_EQ(error_of("node2 0.5\nnode9 0.5\n"), "shares:2: there is no node 'node9'");
   EXPECT_EQ(error_of("9 0.5\n"), "shares:1: node 9 is outside 1..8");
@@ -231,6 +307,7 @@ TEST_F(SharesFile, RefusesWhatDoesNotFit) {
   EXPECT_EQ(error_of("node2 nan\n"), "shares:1: 'nan' is not a share of zeros in [0, 1)");
   for (const char* const line : {"node2\n", "\t0.5\n"})
     EXPECT_EQ(error_of(line), "shares:1: expected a node, a blank and a share of zeros in [0, 1)");
+  EXPECT_EQ(error_of("node2 \n"), "shares:1: expected a node, a blank and a share of zeros in [0, 1)");
   EXPECT_EQ(error_of("node2 or 3 0.5\n"), "shares:1: there is no node 'node2 or 3'");
   EXPECT_EQ(error_of("node2 0.5\n3 0.5\n"), "shares:2: node 3 \"node2\" (convolution) occurs twice");
   EXPECT_PRED_FORMAT2(::testing::IsSubstring, "no node, expected a line", error_of("# nothing\n"));

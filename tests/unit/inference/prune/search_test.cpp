@@ -75,6 +75,10 @@ TEST_F(SearchOnModel, MakesAsManyMovesAsTheScoreAllows) {
   }
   EXPECT_EQ(most_moves(pruner_, measurer_, moves_, 0.01, made)[2], 0.95);
   EXPECT_EQ(made, moves_.size());
+  Shares half(3);
+  half[0] = 0.5;
+  EXPECT_EQ(most_moves(pruner_, measurer_, {{0, 0.5}}, agreement(half), made), half) << "a score that is just reached";
+  EXPECT_EQ(made, 1U);
   const Shares none = most_moves(pruner_, measurer_, {{0, 0.99}}, 1, made);
   EXPECT_FALSE(none[0]);
   EXPECT_EQ(made, 0U);

@@ -33,6 +33,38 @@ TEST(PlanFrom, CertificatesCountFromTheFirstLayerThatIsLeft) {
   }
 }
 
+/// Of layers that have their number as their bias.
+class NumberedLayers final : public LayerStream {
+ public:
+  using LayerStream::LayerStream;
+  Layer read(Index k) const override { return testing::make_layer(4, {{{0, 1.F}}}, k); }
+  std::uint64_t bytes_read() const override { return 77; }
+};
+
+TEST(PlanFrom, OfAStreamTheLayersThatAreLeftAreRead) {
+  std::vector<LayerShape> shapes(5);
+  for (Index k = 0; k < 5; ++k) shapes[k].outputs = 10 + k;
+  std::vector<LayerBounds> bounds(5);
+  for (Index k = 0; k < 5; ++k) bounds[k].terms = k;
+  Plan plan;
+  plan.streamed =
+      std::make_shared<const StreamedLayers>(StreamedLayers{std::make_shared<const NumberedLayers>(shapes), bounds, 3});
+  plan.expansion.resize(5);
+  for (const Index layer : {1U, 3U}) {
+    const Plan left = plan_from(plan, layer);
+    const StreamedLayers& rest = *left.streamed;
+    EXPECT_EQ(rest.stream->shapes().size(), 5 - layer);
+    EXPECT_EQ(rest.stream->bytes_read(), 77U);
+    EXPECT_EQ(rest.at_once, 3U);
+    EXPECT_EQ(rest.bounds.size(), 5 - layer);
+    for (Index k = 0; k + layer < 5; ++k) {
+      EXPECT_EQ(rest.stream->read(k).bias.uniform, layer + k);
+      EXPECT_EQ(rest.stream->shapes()[k].outputs, 10 + layer + k);
+      EXPECT_EQ(rest.bounds[k].terms, layer + k);
+    }
+  }
+}
+
 TEST(PlanFrom, BoundsOfAMergedPlanHoldFromTheFirstLayerOnAlone) {
   Plan plan = plan_with_certificates(0, 6);
   plan.fallback = Fallback{std::vector<double>(6, 0.1), std::make_shared<const Plan>(plan)};
