@@ -2,13 +2,22 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <stdexcept>
+#include <string>
+#include <vector>
 
+#include "inference/network/run_report.hpp"
+#include "io/packed/digests.hpp"
+#include "io/packed/stored_plan.hpp"
 #include "plan/planner.hpp"
 #include "spdnn/error.hpp"
+#include "spdnn/files.hpp"
 #include "spdnn/planned_network.hpp"
+#include "support/message_of.hpp"
 #include "support/networks.hpp"
+#include "temporary_directory.hpp"
 
 namespace spdnn {
 namespace {
@@ -79,6 +88,83 @@ TEST(Inference, CountsTheEdgesThatWereComputed) {
   }
 }
 
+/// Whichever of the passes lets images go, the images after each layer are those that an engine counted.
+TEST(Inference, CountsTheEdgesOfImagesThatWereStillThere) {
+  Plan plan = make_plan(two_layers(), {});
+  const auto first = static_cast<double>(plan.shape(0).edges);
+  const auto second = static_cast<double>(plan.shape(1).edges);
+  const Outcome counted{.categories = {}, .alive = {}, .active = {2, 1}, .borderline = {}};
+  const Outcome unknown{.categories = {}, .alive = {}, .active = {-1, 1}, .borderline = {}};
+  EXPECT_EQ(computed_edges(plan, counted, 7), 7 * (first + second)) << "all images, without any pass";
+  EXPECT_EQ(computed_edges(plan, unknown, 7), 7 * (first + second));
+  for (const char* const pass : {"dead", "saturated", "identical"}) {
+    plan.passes = parse_passes(pass);
+    EXPECT_EQ(computed_edges(plan, counted, 7), 7 * first + 2 * second) << pass;
+    EXPECT_EQ(computed_edges(plan, unknown, 7), std::nullopt) << pass;
+  }
+}
+
+TEST(Inference, TellsHowManyLayersAreDone) {
+  InferenceSpec spec;
+  spec.variant = "cpu_openmp";
+  spec.trials = 2;
+  std::vector<std::string> works;
+  std::uint64_t total = 0;
+  spec.progress = [&](const ProgressUpdate& update) { works.emplace_back(update.work), total = update.total; };
+  report_of(spec);
+  ASSERT_FALSE(works.empty());
+  EXPECT_EQ(works.back(), "infer");
+  EXPECT_EQ(total, 4U) << "two layers in two trials";
+}
+
+/// The name of a file is that of the network in errors, and whether its plan was used is said.
+TEST(Inference, OfAFileNamesItAndSaysWhetherItsPlanIsUsed) {
+  const TemporaryDirectory directory;
+  InferenceSpec spec;
+  spec.variant = "cpu_openmp";
+  spec.passes = parse_passes("dead");
+  spec.network.path = (directory / "n.spdnn").string();
+  spec.images.path = (directory / "i.spdnn").string();
+  Network network = two_layers();
+  write_images(spec.images.path, four_images());
+  const auto notes = [&](bool with_plan) {
+    if (with_plan) {
+      Plan plan = make_plan(network, spec.passes);
+      plan.set_network_digest(network_digest(network));
+      write_network_with_plan(spec.network.path, network, plan);
+    } else {
+      write_network(spec.network.path, Form::packed, network);
+    }
+    Inference inference(spec);
+    inference.load();
+    inference.plan();
+    inference.run();
+    const std::vector<std::string>& all = inference.report().notes;
+    EXPECT_GT(inference.report().seconds.read, 0);
+    return std::count(all.begin(), all.end(), "the plan was stored with the network");
+  };
+  EXPECT_EQ(notes(false), 0);
+  EXPECT_EQ(notes(true), 1);
+  network.layers[1].bias.uniform = -1e39;
+  write_network(spec.network.path, Form::packed, network);
+  EXPECT_EQ(testing::message_of<UsageError>([&] {
+              Inference inference(spec);
+              inference.load();
+              inference.plan();
+              inference.run();
+            }),
+            "precision: " + spec.network.path + ": layer 2: a bias of -1e+39 is beyond fp32; expected fp64");
+}
+
+TEST(Inference, WhereNoCheckpointCanBeWrittenIsRefusedAtOnce) {
+  const TemporaryDirectory directory;
+  InferenceSpec spec;
+  spec.checkpoint = (directory / "none" / "c.json").string();
+  EXPECT_THROW(Inference{spec}, Error);
+  spec.checkpoint = (directory / "c.json").string();
+  EXPECT_NO_THROW(Inference{spec});
+}
+
 TEST(Inference, IsUnverifiedUntilItIsAskedFor) {
   InferenceSpec spec;
   spec.device = Device::cpu;
@@ -90,6 +176,7 @@ TEST(Inference, IsUnverifiedUntilItIsAskedFor) {
   EXPECT_THROW(inference.verify(), std::logic_error);
   inference.run();
   EXPECT_EQ(inference.report().verdict.status, Verdict::Status::unverified);
+  EXPECT_EQ(inference.report().verdict.against, "nothing: verification was not requested");
 }
 
 TEST(Inference, RefusesWhatDoesNotFitTogether) {

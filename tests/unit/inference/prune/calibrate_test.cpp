@@ -117,6 +117,32 @@ TEST(CalibratedRanges, ManyImagesOfLargeValuesAreFewAtATime) {
   EXPECT_EQ(taken, (std::vector<Extent>{3, 3, 1}));
 }
 
+TEST(CalibratedRanges, OfAModelThatInferRefusesAreNotFound) {
+  testing::Rng rng(5);
+  testing::ModelBuilder builder;
+  const ValueId x = builder.input({testing::kN, 6});
+  const ValueId other = builder.input({testing::kN, 6});
+  const ValueId y = builder.add(testing::random_linear(rng, 6, 6, 1), {x});
+  const Model model = builder.finish({builder.add(Elementwise{}, {y, other})});
+  EXPECT_EQ(testing::message_of<UsageError>([&] { calibrated_ranges(model, random_images(3), EngineSettings()); }),
+            "the model has 2 inputs, expected one");
+}
+
+/// Of a fixed batch, both of its images.
+TEST(CalibratedRanges, OfAFixedBatchAreFoundBatchByBatch) {
+  testing::Rng rng(5);
+  testing::ModelBuilder builder;
+  const ValueId x = builder.input({2, 6});
+  const ValueId y = builder.add(testing::random_linear(rng, 6, 6, 1), {x});
+  const Model model = builder.finish({builder.add(testing::random_linear(rng, 6, 6, 1), {y})});
+  const Tensor images = random_images(6);
+  const auto found = calibrated_ranges(model, images, EngineSettings());
+  const auto [low, high] = std::minmax_element(images.values.begin(), images.values.end());
+  EXPECT_EQ(found.at(x).low, *low);
+  EXPECT_EQ(found.at(x).high, *high);
+  EXPECT_EQ(found.count(y), 1U);
+}
+
 TEST(CalibratedRanges, AValueThatIsNotFiniteIsNamed) {
   const Model model = chain_of(2);
   const auto make = [](const std::vector<ValueId>& values, Index /*batch*/) {

@@ -96,6 +96,40 @@ TEST(PruneModel, RepairLowersTheError) {
     EXPECT_LT(node.error_after.value(), node.error_before.value());
 }
 
+/// A convolution of two groups, whose bias is fitted, too.
+TEST(PruneModel, RepairFitsTheWeightsOfEachGroupAndTheBias) {
+  Rng rng(15);
+  ModelBuilder builder;
+  ValueId x = builder.input({kN, 8, 6, 6});
+  x = builder.add(random_convolution(rng, 8, 6, testing::same_window(3, 3), 1, 2), {x});
+  const Model model = builder.finish({x});
+  const Tensor images = random_tensor(rng, {32, 8, 6, 6});
+  std::vector<float> shifted(images.values.begin(), images.values.end());
+  for (float& value : shifted) value += 1;  // so that weights that are gone leave a mean
+  const Tensor calibration = testing::make_tensor(images.shape, shifted);
+  PruneSettings settings;
+  settings.repair_weights = true;
+  const Pruner pruner(model, settings, calibration);
+  const Pruner plain(model, {}, {});
+  const auto distance = [&](const Pruner& by) {
+    return Measurer(model, calibration, 0, {}, {}).measured(by.pruned(by.shares_of({0.7, false})).model).distance;
+  };
+  EXPECT_LT(distance(pruner), 0.8 * distance(plain));
+  const auto bias = [](const Model& one) { return std::get<Convolution>(one.nodes[0].operation).bias; };
+  EXPECT_NE(bias(pruner.pruned(pruner.shares_of({0.7, false})).model), bias(model));
+  EXPECT_EQ(bias(plain.pruned(plain.shares_of({0.7, false})).model), bias(model));
+}
+
+TEST(PruneModel, AModelWithoutSharesStaysAsItIs) {
+  PruneSettings settings;
+  settings.repair_norms = true;
+  const Pruner pruner(small_model(), settings, pruning_images(8));
+  const PrunedModel same = pruner.pruned(Shares(pruner.dense().nodes.size()));
+  EXPECT_TRUE(same.nodes.empty());
+  EXPECT_EQ(std::get<BatchNorm>(same.model.nodes[3].operation).mean,
+            std::get<BatchNorm>(pruner.dense().nodes[3].operation).mean);
+}
+
 TEST(PruneModel, ALayerAloneIsRepairedByTheEquationsOfTheDenseModel) {
   PruneSettings settings;
   settings.repair_weights = true;
@@ -218,6 +252,23 @@ TEST(PruneMeasure, AccuracyIsThatOfEitherModelAndAgreementOfBoth) {
   const std::vector<Index> classes = predictions_of(logits_of(model, images, EngineSettings()));
   EXPECT_EQ(measure.agreement, static_cast<double>(std::count(classes.begin(), classes.end(), Index{0})) / 20);
   EXPECT_EQ(measure.images, 20U);
+}
+
+/// Outputs of half the size are off by half.
+TEST(PruneMeasure, TheDistanceIsRelative) {
+  Rng rng(16);
+  ModelBuilder builder;
+  const ValueId x = builder.input({kN, 4});
+  Linear linear = random_linear(rng, 4, 3, 1);
+  linear.bias = {};
+  const Model model = builder.finish({builder.add(linear, {x})});
+  Model half = model;
+  CsrMatrix weights = linear.weights;
+  std::vector<float> values(weights.values.begin(), weights.values.end());
+  for (float& value : values) value /= 2;
+  weights.values = std::move(values);
+  std::get<Linear>(half.nodes[0].operation).weights = weights;
+  EXPECT_NEAR(Measurer(model, random_tensor(rng, {5, 4}), 0, {}, {}).measured(half).distance, 0.5, 1e-6);
 }
 
 TEST(PruneMeasure, OutputsThatAreNotFiniteAreRefused) {

@@ -32,6 +32,13 @@ TEST(PruneSearch, MovesFollowTheTimeSavedForEachSquaredLoss) {
   EXPECT_EQ(as_pairs(moves_by_gain(steps, {10, 1, 10})), (Pairs{{0, 0.5}, {2, 0.5}, {0, 0.9}}));
 }
 
+/// Node 0 saves 1 for a loss of 0.1, node 1 3 for 0.25: less for each squared loss, though more for each loss.
+TEST(PruneSearch, LossesCountByTheirSquares) {
+  const Sensitivity trials{{{0.5, 0.1, 9}}, {{0.6, 0.25, 7}}};
+  EXPECT_EQ(as_pairs(moves_by_gain(trials, {10, 10})),
+            (std::vector<std::pair<std::size_t, double>>{{0, 0.5}, {1, 0.6}}));
+}
+
 TEST(PruneSearch, ALayerThatIsNoFasterStaysDense) {
   const Sensitivity trials{{{0.5, 0.1, 10}, {0.9, 0.2, 12}}, {{0.5, 0, 9}}};
   const std::vector<PruneMove> moves = moves_by_gain(trials, {10, 10});
