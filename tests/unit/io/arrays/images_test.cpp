@@ -455,6 +455,8 @@ TEST_F(ImageTensors, JpegFormsAndDamage) {
   const Pixels grey = decode(grey_jpeg);
   EXPECT_EQ(grey.channels, 1U);
   for (int i = 0; i < 6; ++i) EXPECT_NEAR(grey.values[i], 40 * i, 2);
+  EXPECT_EQ(read(path, of(grey_images)), (std::vector<float>(grey.values.begin(), grey.values.end())))
+      << "one picture, by its content";
   const Pixels colour = decode(colour_jpeg);
   EXPECT_EQ(colour.channels, 3U);
   for (int i = 0; i < 18; ++i) EXPECT_NEAR(colour.values[i], i % 3 == 0 ? 200 : i % 3 == 1 ? 100 : 50, 2);

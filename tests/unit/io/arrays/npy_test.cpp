@@ -159,6 +159,11 @@ TEST_F(Npy, OfAFileLargerThanMemoryTheFirstRowsAreRead) {
   request.images = 1;
   EXPECT_EQ(read_image_tensor(path, request).tensor.shape, (Shape{1, 1024}));
   EXPECT_EQ(read_image_tensor(path, request).available, 268435456U);
+  const std::string more = npy_header("<f4", {3'000'000'000, 4});
+  written(path, more);
+  std::filesystem::resize_file(path, more.size() + 48'000'000'000U);
+  request.shape = {kBatchExtent, 4};
+  expect_refused(path, "3000000000 images, expected 1 to 2147483647", [&] { read_image_tensor(path, request); });
 }
 
 TEST_F(Npy, Integers) {

@@ -274,6 +274,29 @@ TEST(OnnxHostile, SparseInitializersThatLieAreRefused) {
             what + "4 values and 3 indices");
   EXPECT_EQ(of([](Sparse& w) { w.mutable_indices()->add_dims(1); }),
             what + "its indices are of shape 3 x 1, expected one or 2 for each value");
+  expect_part(of([](Sparse& w) {
+                w.mutable_indices()->clear_dims();
+                w.mutable_indices()->mutable_int64_data()->Resize(1, 0);
+              }),
+              what + "its indices are of shape ");
+  EXPECT_EQ(of([](Sparse& w) { w.mutable_indices()->set_dims(1, 3); }, true),
+            what + "indices: 6 elements where 3 x 3 of INT64 need 9");
+  EXPECT_EQ(of([](Sparse& w) {
+              w.mutable_indices()->add_dims(1);
+              w.mutable_indices()->add_dims(1);
+            }),
+            what + "its indices are of shape 3 x 1 x 1, expected one or 2 for each value");
+  EXPECT_EQ(of([](Sparse& w) {
+              w.mutable_indices()->set_data_type(onnx::TensorProto::FLOAT);
+              for (const float place : {0.F, 1.F, 5.F}) w.mutable_indices()->add_float_data(place);
+            }),
+            what + "its indices are not integers");
+  EXPECT_EQ(of([](Sparse& w) {
+              w.mutable_values()->set_data_type(onnx::TensorProto::INT64);
+              for (const std::int64_t value : {1, 2, 3}) w.mutable_values()->add_int64_data(value);
+            }),
+            what + "its values are integers, expected floating-point numbers");
+  EXPECT_EQ(of([](Sparse& w) { w.mutable_values()->add_dims(1); }), what + "3 values and 3 indices");
   EXPECT_EQ(of([](Sparse& w) { w.mutable_values()->set_name("x"); }),
             "net.onnx: node 'y' (MatMul): input 'w' is neither made by a node nor an input or initializer");
   EXPECT_EQ(of([](Sparse& w) { w.mutable_values()->set_float_data(0, std::numeric_limits<float>::quiet_NaN()); }),

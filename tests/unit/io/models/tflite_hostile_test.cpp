@@ -173,9 +173,12 @@ TEST(TfliteHostile, TensorsThatLieAreRefused) {
               file.model.buffers[1]->data[2] = 0xff;
             }),
             "net.tflite: tensor 1 'w': number 1 is -nan, expected finite numbers");
-  EXPECT_EQ(
-      refused([](TfliteConvFile& file) { file.filters().type = tflite::TensorType::INT8; }),
-      "net.tflite: tensor 1 'w': its numbers are INT8: quantised models are not supported, only FLOAT32 and FLOAT16");
+  for (const auto& [type, name] : {std::pair{tflite::TensorType::INT8, "INT8"},
+                                   {tflite::TensorType::UINT8, "UINT8"},
+                                   {tflite::TensorType::INT16, "INT16"}})
+    EXPECT_EQ(refused([type = type](TfliteConvFile& file) { file.filters().type = type; }),
+              std::string("net.tflite: tensor 1 'w': its numbers are ") + name +
+                  ": quantised models are not supported, only FLOAT32 and FLOAT16");
   EXPECT_EQ(
       refused([](TfliteConvFile& file) { file.graph().tensors[0]->type = tflite::TensorType::UINT8; }),
       "net.tflite: tensor 0 'x': its numbers are UINT8: quantised models are not supported, only FLOAT32 and FLOAT16");

@@ -424,6 +424,33 @@ TEST(Tflite, SparseFiltersAreReadAsSuch) {
   EXPECT_EQ(std::get<Convolution>(model.nodes.at(0).operation).weights.form(), "dense f16");
 }
 
+/// 0, 5, 0 and -7, of which the zeros are left out.
+std::int32_t sparse_numbers(TfliteFile& file, const Shape32& shape) {
+  const auto id = file.floats("w", shape, {5, -7});
+  file.graph().tensors.back()->sparsity =
+      shape.size() == 1 ? csr(shape, {0, 2}, {1, 3}) : csr(shape, {0, 1, 2}, {1, 1});
+  return id;
+}
+
+TEST(Tflite, SparseConstantsOfAnyUseAreTheirDenseSelves) {
+  for (const auto& [code, expected] : {std::pair{Code::ADD, std::vector<double>{-1, 4, -1, -8}},
+                                       {Code::MUL, {0, -5, 0, 7}},
+                                       {Code::PRELU, {0, -5, 0, 7}}}) {
+    TfliteFile file;
+    const auto w = sparse_numbers(file, {4});
+    file.output(file.add(code, {file.input({1, 4}), w}, {1, 4}));
+    EXPECT_EQ(evaluate(file.read(), {Tensor{{1, 4}, std::vector<float>(4, -1)}}).at(0).values, expected)
+        << static_cast<int>(code);
+  }
+  TfliteFile biased;
+  const auto identity = biased.floats("identity", {4, 1}, {1, 1, 1, 1});
+  const auto bias = sparse_numbers(biased, {4});
+  biased.output(biased.add(Code::FULLY_CONNECTED, {biased.input({1, 1}), identity, bias}, {1, 4},
+                           tflite::FullyConnectedOptionsT()));
+  EXPECT_EQ(evaluate(biased.read(), {Tensor{{1, 1}, std::vector<float>{100}}}).at(0).values,
+            (std::vector<double>{100, 105, 100, 93}));
+}
+
 TEST(Tflite, IndicesOfSparseWeightsHaveAnyOfThreeTypes) {
   const auto outputs_with = [](auto segments, auto indices) {
     TfliteFile file;

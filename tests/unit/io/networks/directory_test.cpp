@@ -1,9 +1,12 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
+#include <csignal>
 #include <fstream>
 #include <functional>
 #include <future>
@@ -97,12 +100,35 @@ TEST_F(NetworkDirectoryTest, ThatIsEmptyOrHoldsOtherFilesIsFilled) {
   write(weighted_network(3, 1));
   EXPECT_EQ(weight_read(3), 1);
   put(net_ / "notes", "mine");
+  write(weighted_network(2, 5, true));
+  EXPECT_EQ(weight_read(2), 5);
+  EXPECT_TRUE(read_network(net_, {}).has_bias);
+  EXPECT_EQ(read_network(net_, {}).network.layers[1].bias[0], 5);
   write(weighted_network(2, 2));
   EXPECT_EQ(weight_read(2), 2);
   EXPECT_EQ(inode(net_), before);
   EXPECT_EQ(fs::status(net_).permissions(), fs::perms(0700));
   EXPECT_EQ(entries_in(net_), 4U);  // the notes, two layers, the manifest
   EXPECT_EQ(entries_in(scratch_.path()), 1U);
+}
+
+TEST_F(NetworkDirectoryTest, WhatAKilledWriterLeftGoesWithTheNext) {
+  for (const bool beside : {true, false}) {
+    write(weighted_network(2, 1));
+    if (!beside) put(net_ / "notes", "so that files are replaced one by one");
+    const auto entries = [&] { return entries_in(net_) + entries_in(scratch_.path()); };
+    const std::size_t before = entries();
+    const pid_t process = ::fork();
+    if (process == 0) {
+      const NetworkDirectory place(net_, {"n4-l1.tsv"});
+      ::kill(::getpid(), SIGKILL);
+    }
+    ASSERT_EQ(::waitpid(process, nullptr, 0), process);
+    EXPECT_EQ(entries(), before + 1);
+    write(weighted_network(2, 2));
+    EXPECT_EQ(entries(), before);
+    EXPECT_EQ(weight_read(2), 2);
+  }
 }
 
 TEST_F(NetworkDirectoryTest, WithoutManifestKeepsLayersThatAreNoneOfTheNewOnes) {
@@ -194,6 +220,15 @@ TEST_F(NetworkDirectoryTest, HoldsAsManyLayersAsNeuronsAreGiven) {
   EXPECT_EQ(error_of_reading(net_, {.neurons = two}), "D: holds 3 layers, expected 2: 3 numbers of neurons were given");
   EXPECT_EQ(error_of_reading(net_, {.neurons = two, .layers = 3}),
             "D: 3 layers were requested, expected at most 2: 3 numbers of neurons were given");
+}
+
+TEST_F(NetworkDirectoryTest, LayersTogetherClaimNoMoreNeuronsThanTheirTextMayHave) {
+  fs::create_directory(net_);
+  for (const char* const name : {"n600000-l1.mtx", "n600000-l2.mtx"})
+    put(net_ / name, "%%MatrixMarket matrix coordinate real general\n600000 600000 1\n1 1 1\n");
+  EXPECT_EQ(error_of_reading(net_, {.layers = 1}), "no error");
+  EXPECT_EQ(error_of_reading(net_).substr(0, 57), "D: 1200000 neurons and more, expected at most 1048593 in ");
+  EXPECT_EQ(error_of_reading(net_, {.neurons = {600000}}), "no error");
 }
 
 TEST_F(NetworkDirectoryTest, WithoutManifestIsReadWholeWhereAnotherTakesItsPlace) {

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <bit>
 #include <random>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "io/networks/directory/layer_names.hpp"
 #include "io/networks/text/sink.hpp"
@@ -10,6 +13,7 @@
 #include "io/networks/text/tsv_writer.hpp"
 #include "spdnn/files.hpp"
 #include "support/matrix_builder.hpp"
+#include "support/message_of.hpp"
 #include "support/tsv_support.hpp"
 
 namespace spdnn {
@@ -50,6 +54,24 @@ CsrMatrix random_matrix(Index rows, Index cols, std::mt19937_64& random) {
     builder.end_row();
   }
   return builder.valued();
+}
+
+TEST(AnyForm, IsThatOfTheEndingOrRefusedWithWhatTheFileIsFor) {
+  for (const auto& [name, form] : {std::pair{"a.tsv", Form::tsv},
+                                   {"a.tsv.gz", Form::tsv_gz},
+                                   {"x.onnx/a.mtx", Form::matrix_market},
+                                   {"a.mtx.gz", Form::matrix_market},
+                                   {"a.tsv.spdnn", Form::packed}})
+    EXPECT_EQ(form_of(name), form) << name;
+  const std::string expected = ": unknown format, expected a name that ends in .tsv, .tsv.gz, .mtx or .spdnn";
+  for (const auto& [names, hint] :
+       {std::pair<std::vector<std::string>, std::string>{{"m.onnx", "m.tflite", "m.safetensors"},
+                                                         "; a model is given as --model"},
+        {{"x.npy", "x.npz"}, "; arrays are inputs of models, given with --model"},
+        {{"train-images-idx3-ubyte", "t10k-images.idx3-ubyte.gz"}, "; --mnist makes inputs from MNIST's images"},
+        {{"a.gz", "a", "a.csv", "idx/a"}, ""}})
+    for (const std::string& name : names)
+      EXPECT_EQ(testing::message_of<DataError>([&] { form_of(name); }), name + expected + hint);
 }
 
 TEST(TsvWriter, LayersAreWrittenAsTheOfficialOnes) {

@@ -202,6 +202,7 @@ TEST(TsvBias, OneNumberForEachNeuron) {
   EXPECT_EQ(equal.uniform, -0.3);
   EXPECT_EQ(error_of([&] { read("1\t1\n3\t1\n"); }), "b.tsv: neuron 2 is missing, expected a line for each of 1..3");
   EXPECT_EQ(error_of([&] { read("1\t1\n1\t1\n"); }), "b.tsv:2:1: neuron 1 is given twice, expected once");
+  EXPECT_EQ(error_of([&] { read("1\t1\t1\n"); }).find("b.tsv:1:"), 0U) << "a number too many";
   EXPECT_EQ(error_of([&] { read("1\tinf\n"); }), "b.tsv:1:3: bias 'inf' is not finite, expected a number");
   EXPECT_EQ(error_of([&] { read("4\t1\n"); }), "b.tsv:1:1: neuron 4 is outside 1..3");
 }

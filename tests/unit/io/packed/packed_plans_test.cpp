@@ -1,11 +1,13 @@
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstddef>
 #include <filesystem>
 #include <functional>
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "io/packed/digests.hpp"
 #include "io/packed/file.hpp"
@@ -121,8 +123,18 @@ TEST(Packed, APlanWithMergeHasBoundsAndAPlanInOrder) {
             "cannot write: error bounds or an in-order plan without the pass merge");
   EXPECT_EQ(error([](Plan& p) { p.passes.merge = false; }),
             "cannot write: error bounds or an in-order plan without the pass merge");
-  EXPECT_EQ(error([&](Plan& p) { in_order(p, [](Plan& o) { o.provenance.given_edges = 1; }); }),
-            "cannot write: its in-order plan belongs to another network");
+  for (const std::function<void(Plan&)>& change : std::vector<std::function<void(Plan&)>>{
+           [](Plan& o) { o.provenance.given_edges = 1; }, [](Plan& o) { o.provenance.given_neurons.back() += 1; },
+           [](Plan& o) { ++o.provenance.network_digest; }, [](Plan& o) { o.cap = 31; },
+           [](Plan& o) { o.bias_rule = BiasRule::everywhere; }})
+    EXPECT_EQ(error([&](Plan& p) { in_order(p, change); }),
+              "cannot write: its in-order plan belongs to another network");
+  for (const std::function<void(Plan&)>& change : std::vector<std::function<void(Plan&)>>{
+           [](Plan& o) { o.passes.merge = true; }, [](Plan& o) { o.passes.twins = !o.passes.twins; }})
+    EXPECT_EQ(error([&](Plan& p) { in_order(p, change); }), "cannot write: its in-order plan has different passes");
+  for (const double bound : {-1e-9, std::nan("")})
+    EXPECT_EQ(error([&](Plan& p) { p.fallback->error_bounds[1] = bound; }),
+              "cannot write: an error bound is negative or not a number");
   EXPECT_EQ(error([&](Plan& p) { in_order(p, [](Plan& o) { o.layers[0].bias.uniform = 0; }); }),
             "cannot write: layer 1: its in-order plan has different biases");
   EXPECT_EQ(error([&](Plan& p) { in_order(p, [](Plan& o) { o.layers[1].bias.values = Array<double>({0.3}); }); }),
@@ -145,6 +157,8 @@ TEST(Packed, APlanWithMergeHasBoundsAndAPlanInOrder) {
     EXPECT_EQ(error([](Plan& p) { p.expansion[1] = Array<Index>(); }, merged),
               "cannot write: layer 2: its expansion is missing");
   }
+  EXPECT_EQ(error([](Plan& p) { p.provenance.given_neurons.back() = 0; }, false),
+            "cannot write: a layer of no neurons");
   EXPECT_EQ(error(
                 [](Plan& p) {
                   p.passes.saturated = true;

@@ -100,6 +100,8 @@ TEST(Packed, ImagesRoundTrip) {
   expect_equal(read_packed_images(path, 3, {}).sparse(), sparse.sparse());
   EXPECT_EQ(read_packed_images(path, {}, 5).images(), 5U);
   EXPECT_EQ(read_packed_images(path, {}, 5).nonzeros(), 3U);
+  EXPECT_NO_THROW(read_packed_images(path, {}, 5).validate());
+  EXPECT_EQ(read_packed_images(path, {}, 5).sparse().degree(4), 0U);
 
   for (const Index neurons : {1U, 63U, 64U, 65U, 130U}) {
     const ImageSet bits{ImageSet{matrix_of(neurons, {{0}, {}, {neurons - 1}})}.to_bits()};
