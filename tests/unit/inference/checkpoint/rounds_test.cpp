@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <atomic>
 #include <filesystem>
 #include <fstream>
@@ -71,6 +72,7 @@ TEST(CheckpointRounds, WhereAllAreDoneNothingIsWritten) {
 
 TEST(CheckpointRounds, WhereWorkIsLeftAllWriteAndHaveTheIntervalOfTheRoot) {
   std::atomic<int> kept = 0;
+  std::array<double, 3> writing{};
   const auto after = round_of([&](Communicator& ranks, CheckpointClock& clock) {
     clock.adopt(0, ranks.is_root() ? 1 : 77);
     const After result = CheckpointRounds(ranks, clock).enter(ranks.place().rank == 2, [&](const auto&) {
@@ -78,10 +80,33 @@ TEST(CheckpointRounds, WhereWorkIsLeftAllWriteAndHaveTheIntervalOfTheRoot) {
       return CheckpointRounds::Rest();
     });
     EXPECT_LT(clock.every(), 77);
+    EXPECT_GE(clock.every(), 1) << "as asked for";
+    writing[static_cast<std::size_t>(ranks.place().rank)] = clock.writing();
     return result;
   });
   EXPECT_EQ(after, std::vector(3, After::go_on));
   EXPECT_EQ(kept, 3);
+  EXPECT_GT(writing[0], 0);
+  EXPECT_EQ(writing, (std::array{writing[0], writing[0], writing[0]})) << "as the root has measured";
+}
+
+TEST(CheckpointRounds, TheIntervalBeginsWhenACheckpointIsDone) {
+  double now = 100;
+  CheckpointClock clock({.every = 10, .stop = {}}, [&] { return now; });
+  const auto ranks = alone();
+  CheckpointRounds rounds(*ranks, clock);
+  clock.begin();
+  now += 12;
+  EXPECT_EQ(clock.due_in(), -2);
+  const auto keep = [&](const CheckpointClock::Statement& statement) {
+    EXPECT_EQ(statement.every, 10);
+    now += 3;
+    return CheckpointRounds::Rest();
+  };
+  EXPECT_EQ(rounds.enter(false, keep), After::go_on);
+  EXPECT_EQ(clock.due_in(), 10);
+  const CheckpointClock::Statement next = clock.begin_writing();
+  EXPECT_LT(next.next_within - next.every - clock.writing(), 1) << "the three seconds are no layer's";
 }
 
 TEST(CheckpointRounds, ARankWhoseWorkFailsEndsTheOthersRounds) {

@@ -1,6 +1,8 @@
 // A checkpoint in which each field has a value of its own, as it is written and read back, and the one who keeps it.
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -12,7 +14,9 @@
 #include "inference/checkpoint/checkpoint.hpp"
 #include "inference/checkpoint/keeper.hpp"
 #include "io/files/input_file.hpp"
+#include "io/files/temporaries.hpp"
 #include "spdnn/error.hpp"
+#include "spdnn/inference.hpp"
 #include "support/message_of.hpp"
 #include "support/networks.hpp"
 #include "temporary_directory.hpp"
@@ -171,6 +175,61 @@ TEST(KeptCheckpoints, ThatCannotBeWrittenAreSaidOnceAndCounted) {
   ASSERT_EQ(keeper.notes().size(), 1U);
   EXPECT_TRUE(keeper.notes()[0].starts_with("3 checkpoints could not be written: ")) << keeper.notes()[0];
   EXPECT_EQ(keeper.costs().written, 0);
+}
+
+/// Otherwise the time since would be taken for lost.
+TEST(KeptCheckpoints, OfARunThatStopsThereSaySoThoughNothingWasDoneSince) {
+  const TemporaryDirectory directory;
+  const std::string path = (directory / "run").string();
+  CheckpointKeeper keeper(path, begun_checkpoint(), {});
+  keeper.keep(half_done(), activations_of_three());
+  Checkpoint stopped = half_done();
+  stopped.next_within.reset();
+  EXPECT_EQ(keeper.finish(stopped, activations_of_three()), "");
+  Checkpoint read = begun_checkpoint();
+  read_checkpoint(path, read);
+  EXPECT_EQ(read.costs.lost_parts, 13);
+  EXPECT_EQ(read.costs.lost_seconds, 14);
+}
+
+/// As on a full disk, which the line alone fits on: the images that are done are kept.
+TEST(KeptCheckpoints, WithoutRoomForActivationsHaveTheImagesThatAreDone) {
+  const TemporaryDirectory directory;
+  const std::string path = (directory / "run").string();
+  std::filesystem::create_directories(path + ".next.spdnn/full");
+  std::vector<std::string> warnings;
+  CheckpointKeeper keeper(path, begun_checkpoint(), [&](const std::string& warning) { warnings.push_back(warning); });
+  keeper.keep(half_done(), activations_of_three());
+  EXPECT_EQ(keeper.costs().written, 1);
+  EXPECT_EQ(keeper.costs().bytes, std::filesystem::file_size(path));
+  EXPECT_EQ(keeper.begin().left_in_file, 7 * 3U);
+  EXPECT_TRUE(keeper.begin().activations.empty());
+  Checkpoint read = begun_checkpoint();
+  read_checkpoint(path, read);
+  ASSERT_EQ(read.left.size(), 1U);
+  EXPECT_EQ(read.left[0].layer, 0U);
+  EXPECT_EQ(read.left[0].ids, (std::vector<Index>{0, 3, 4, 6, 7, 8, 9}));
+  ASSERT_EQ(warnings.size(), 1U);
+  EXPECT_TRUE(warnings[0].starts_with(path + ".next.spdnn: ")) << warnings[0];
+  ASSERT_EQ(keeper.notes().size(), 1U);
+  EXPECT_TRUE(keeper.notes()[0].starts_with("1 checkpoint could not be written: " + path + ".next.spdnn: "));
+}
+
+/// What a writer that was killed has left of it is removed with it.
+TEST(RemovedCheckpoint, TakesUnfinishedFilesAlong) {
+  const TemporaryDirectory directory;
+  const std::string path = (directory / "run").string();
+  for (const std::string& name : {path, path + ".next.spdnn"}) {
+    const pid_t writer = ::fork();
+    if (writer == 0) {
+      const Temporary unfinished(Temporary::Kind::file, directory.path(), name, 0600);
+      ::_exit(0);
+    }
+    ::waitpid(writer, nullptr, 0);
+  }
+  ASSERT_FALSE(std::filesystem::is_empty(directory.path()));
+  remove_checkpoint(path);
+  EXPECT_TRUE(std::filesystem::is_empty(directory.path()));
 }
 
 TEST(KeptCheckpoints, AreWrittenWhereLessIsLeftAndCountTheirBytes) {

@@ -62,13 +62,17 @@ TEST(Inference, EachPhaseHasItsTime) {
     spec.variant = "cpu_openmp";
     spec.trials = 3;
     spec.warm_up = warm_up;
-    const PhaseSeconds seconds = report_of(spec).seconds;
+    spec.compare = true;
+    const Report report = report_of(spec);
+    const PhaseSeconds& seconds = report.seconds;
     EXPECT_GT(seconds.plan, 0);
     EXPECT_GT(seconds.upload_images, 0);
     EXPECT_GT(seconds.upload, seconds.upload_images);
     EXPECT_EQ(seconds.warm_up > 0, warm_up > 0);
-    EXPECT_GT(seconds.infer.min, 0);
-    EXPECT_GE(seconds.infer.sum, seconds.infer.min + seconds.infer.median + seconds.infer.max * (1 - 1e-9));
+    for (const Spread& infer : {seconds.infer, report.compared->infer}) {
+      EXPECT_GT(infer.min, 0);
+      EXPECT_GE(infer.sum, infer.min + infer.median + infer.max * (1 - 1e-9));
+    }
     EXPECT_GT(seconds.gather, 0);
     EXPECT_EQ(seconds.share, 0);
     EXPECT_EQ(seconds.checkpoint, 0);
