@@ -6,7 +6,6 @@
 // only if no neuron reads any of its non-zeros. For a single non-zero input the probability is about exp(-degree) in a
 // `random` network, and zero in a `radixnet` one, where every input has readers. Callers may choose other laws and
 // biases.
-// laws and biases.
 
 #include <fmt/format.h>
 
