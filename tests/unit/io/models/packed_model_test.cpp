@@ -374,6 +374,11 @@ TEST_F(PackedTypedModel, DamagedValuesAreRefusedWithTheirPlace) {
             damaged(3, "node4", "an unknown type of values"));
   EXPECT_EQ(with(typed(3) + offsetof(TypedRecord, pattern), std::uint8_t{3}),
             damaged(3, "node4", "an unknown pattern"));
+  const TypedRecord last = at<TypedRecord>(bytes_, typed(3));
+  EXPECT_EQ(with(place_of(packed::Kind::model) + sizeof(GraphRecord) + last.tensor * sizeof(TensorRecord) +
+                     offsetof(TensorRecord, numbers),
+                 last.scales),
+            "f.spdnn: is corrupted: tensor 'node4.weight': values with and without a type");
   EXPECT_EQ(with(typed(3) + offsetof(TypedRecord, tensor), std::uint32_t{0}),
             "f.spdnn: is corrupted: records of typed tensors do not ascend");
   EXPECT_EQ(with(offsetof(Header, version), packed::kOldestVersionOfModels),
