@@ -219,6 +219,8 @@ TEST(TfliteHostile, GraphsThatAreNoneAreRefused) {
 TEST(TfliteHostile, WhatIsNotSupportedIsNamed) {
   expect_part(refused([](TfliteConvFile& file) { file.model.operator_codes[0]->builtin_code = Code::LSTM; }),
               "net.tflite: operator 0 (LSTM): the operator is not supported; supported operators: ABS, ADD, ");
+  expect_part(refused([](TfliteConvFile& file) { file.model.operator_codes[0]->builtin_code = Code::LSTM; }),
+              ", CUSTOM Convolution2DTransposeBias");
   expect_part(refused([](TfliteConvFile& file) {
                 file.model.operator_codes[0]->builtin_code = Code::CUSTOM;
                 file.model.operator_codes[0]->custom_code = "Landmarks";
