@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "model/graph/magnitudes.hpp"
 #include "model/oracle/evaluate.hpp"
 #include "spdnn/error.hpp"
 #include "support/models.hpp"
@@ -224,6 +225,35 @@ TEST(ModelProducts, BoundsHoldForRoundingsOfFactorsThatAreFarOff) {
   EXPECT_GT(evaluate(MatMul{}, {&a, &b}).bounds[0], 4e6 * (1 + 4 * 0x1p-24));
 }
 
+TEST(ModelProducts, OfZerosAreZeroWhateverTheOtherFactorMayBe) {
+  testing::ModelBuilder builder;
+  const ValueId x = builder.input({2, 3});
+  const ValueId y = builder.input({3, 4});
+  const Model model = builder.finish({builder.add(MatMul{}, {x, y})});
+  const auto largest = [&](double first, double second) {
+    return Magnitudes(model).of(0, std::vector{first, second}).result;
+  };
+  constexpr double kUnknown = std::numeric_limits<double>::infinity();
+  EXPECT_EQ(largest(0, kUnknown), 0);
+  EXPECT_EQ(largest(kUnknown, 0), 0);
+  EXPECT_EQ(largest(2, 5), 30);
+}
+
+/// A power has a pole where a base may be zero and the exponent negative, and only there.
+TEST(ModelFunctions, PowersHaveABoundWhereTheBaseKeepsItsSign) {
+  const auto bound = [](double base, double off, float exponent) {
+    const Bounded x{{1}, {base}, {off}, 0};
+    const Bounded y = exactly(make_tensor({1}, {exponent}));
+    return evaluate(Elementwise{Elementwise::Kind::power}, {&x, &y}).bounds[0];
+  };
+  EXPECT_NEAR(bound(3, 0.1, -2), 1 / (2.9 * 2.9) - 1. / 9, 1e-5);
+  EXPECT_NEAR(bound(-3, 0.1, -2), 1 / (2.9 * 2.9) - 1. / 9, 1e-5);
+  EXPECT_NEAR(bound(0.5, 1, 2), 2, 1e-5);
+  for (const double base : {0.05, -0.05, 0.1, -0.1}) EXPECT_TRUE(std::isinf(bound(base, 0.1, -2))) << base;
+  EXPECT_TRUE(std::isinf(bound(0.05, 0.1, 0.5F))) << "a root of what may be negative";
+  EXPECT_LT(bound(0.15, 0.1, 0.5F), 1);
+}
+
 TEST(ModelProducts, ShapesAreCheckedAndFound) {
   constexpr Extent kN = kBatchExtent;
   const auto refused = [](const Operation& operation, const std::vector<Shape>& inputs) {
@@ -237,6 +267,7 @@ TEST(ModelProducts, ShapesAreCheckedAndFound) {
   EXPECT_EQ(refused(MatMul{true}, {{kN, 2, 5, 3}, {4, 3}}), "makes N x 2 x 5 x 4");
   EXPECT_EQ(refused(MatMul{}, {{kN, 3}, {3, 4}}), "makes N x 4");
   EXPECT_EQ(refused(MatMul{}, {{kN, 3}, {kN, 3}}), "multiplies matrices, not N x 3 and N x 3");
+  EXPECT_EQ(refused(MatMul{}, {{kN, 3}, {2, 3, 4}}), "multiplies matrices, not N x 3 and 2 x 3 x 4");
   EXPECT_EQ(refused(MatMul{}, {{3}, {3, 4}}), "multiplies matrices, not 3 and 3 x 4");
   EXPECT_EQ(refused(MatMul{}, {{2, 3}, {4, 3}}), "2 x 3 and 4 x 3 do not fit");
   EXPECT_EQ(refused(MatMul{}, {{2, 5, 3}, {3, 3, 4}}), "2 x 5 x 3 and 3 x 3 x 4 do not fit");

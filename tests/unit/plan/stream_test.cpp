@@ -38,6 +38,7 @@ TEST(PlanOfAStream, IsThatOfTheNetworkInMemory) {
         const Plan found = make_plan(testing::stream_of(network), parse_passes(passes),
                                      {.at_once = at_once, .plan_bytes = std::size_t{1} << 30U});
         ASSERT_EQ(found.streamed, nullptr);
+        EXPECT_GT(found.provenance.read_seconds, 0) << "waiting for layers is reading";
         EXPECT_TRUE(plan_tests::same_plan(found, expected));
         expect_same_facts(found, expected);
       }

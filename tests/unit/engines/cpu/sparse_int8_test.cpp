@@ -346,5 +346,27 @@ TEST(SparseInt8, OffersOnlyWhatIsRoundedAndSaysWhatElseItLacks) {
   EXPECT_NE(offers[0].detail.find(sparse_int8::available_kernels().front()->loops.instruction_set), std::string::npos);
 }
 
+/// Loops that take four bytes at a time are for unsigned ones and weights of a byte; two of 16 bits are for all.
+TEST(SparseInt8, TakesImagesAsTheyAreRoundedAndLaysThemByWhatTheyHold) {
+  testing::Rng rng(96);
+  const Shape shape{1, 8, 5, 5};
+  const auto offered = [&](float low, float most_weight) {
+    testing::Rows rows(6);
+    for (Index row = 0; row < 6; ++row) rows[row] = {{row, most_weight}, {row + 1, 1.F}};
+    Convolution convolution{.weights = testing::make_matrix(8, rows), .bias = {}};
+    Model model =
+        testing::convolution_case("", std::move(convolution), shape, testing::random_tensor(rng, shape)).model;
+    quantise_values(model, {{model.inputs[0], {low, 1}}});
+    const program::Offer offer = whole_offers_of(model).at(0);
+    EXPECT_EQ(offer.why_not, "");
+    return std::pair(offer.inputs.at(0).type, offer.detail.find(", 2 channels together") != std::string::npos);
+  };
+  const bool only_two = sparse_int8::available_kernels().front()->together == 2;
+  using program::ElementType;
+  EXPECT_EQ(offered(0, 127), std::pair(ElementType::u8, only_two));
+  EXPECT_EQ(offered(0, 255), std::pair(ElementType::u8, true));
+  EXPECT_EQ(offered(-1, 127), std::pair(ElementType::s8, true));
+}
+
 }  // namespace
 }  // namespace spdnn
