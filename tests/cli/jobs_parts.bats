@@ -96,6 +96,15 @@ END
   [ "$(steps 1 none none none)" = '1 2 end 3 ' ]
 }
 
+@test "a signal that reaches the ranks before the script is waited for" {
+  make_command sleep <<<'[ "$1" = 2 ] && kill -TERM "$PPID"'
+  echo '{"left":[1],"activations":null}' >run.checkpoint
+  run part again 'begin_part run; end_part run 143 touch submitted'
+  [ "$status" -eq 5 ]
+  [ "$output" = 'jobs: ended from outside; submitted again, it continues' ]
+  [ ! -e submitted ]
+}
+
 @test "options say whether a model is run, and where" {
   of() { part common "of_model $* && echo -n model; on_cpus $* && echo -n ' on processors'" || true; }
   [ "$(of --model m.onnx)" = 'model on processors' ]

@@ -215,7 +215,8 @@ END
 [ "$1" != --mpi=list ] || exit 0
 echo 'srun: error: n0: task 0: Exited with exit code 3' >&2
 while [ "$1" != --json ]; do shift; done
-if [ -e line ]; then cp line "$2"; else printf 'spdnn: rank %s\n' '0: m.onnx: truncated' '1: no answer' >>"$SPDNN_ERROR_FILE"; fi
+if [ -e line ]; then cp line "$2"; fi
+printf 'spdnn: rank %s\n' '0: m.onnx: truncated' '1: no answer' >>"$SPDNN_ERROR_FILE"
 exit 3
 END
   for try in 1 2; do
