@@ -34,6 +34,12 @@ END
   run grep -iE 'gpu|gres' arguments
   [ "$status" -eq 1 ]
   grep -qx -- --time=5 arguments
+  # Each of these alone, and Slurm's defaults for the others.
+  for option in PARTITION=p ACCOUNT=a QOS=q; do
+    printf 'SPDNN_%s\n' PARTITION= ACCOUNT= QOS= "$option" >>jobs/site.sh
+    jobs/submit.sh infer -- --network n.spdnn
+    [ "$(grep -E -- '^--(partition|account|qos)' arguments)" = "--${option,,}" ]
+  done
 }
 
 @test "a site that says nothing gets one node, an hour, four processors and a GPU, a signal two minutes before the end, and files of build/" {
@@ -153,6 +159,7 @@ END
   refuse 2 sweep --at-once none
   refuse 2 table --surprise
   refuse 3 table
+  [ "$output" = "jobs/submit.sh: there are no results yet at $site/build/cluster" ]
   make_sbatch
   make_command squeue <<<'exit 1'
   refuse 4 sweep

@@ -42,7 +42,9 @@ $site/$results/1024x120-resident.checkpoint --checkpoint-every 15m"( --max-time 
   element 2 1
   [[ "$options" == "--generate official --neurons 4096 --layers 7 "*" --variant auto "* ]]
   [ -e "$results/4096x7-auto.json" ]
+  printf '%s\n' 'SPDNN_MODULES=(gcc)' 'module() { echo "$*" >loaded; }' >>jobs/site.sh
   element 0 3 --threads 2
+  [ "$(cat loaded)" = 'load gcc' ]
   [[ "$options" == *" --threads 2 "* && "$options" != *" --threads 4 "* ]]
 }
 
@@ -63,6 +65,8 @@ $site/$results/1024x120-resident.checkpoint --checkpoint-every 15m"( --max-time 
     [[ "$options" == *" --verify 64 "* ]]
     element 0 "$line" --verify all
     [[ "$options" == *" --verify all "* && "$options" != *" 64 "* ]]
+    element 0 "$line" --verify=all
+    [[ "$options" == *" --verify=all "* && "$options" != *" 64 "* ]]
   done
   echo 'SPDNN_MNIST=train-images.gz' >>jobs/site.sh
   element 0 1

@@ -145,6 +145,8 @@ ends_with() {
     ends_with "$code"
     [ "$requeues" -eq 0 ]
     grep -q "^exit code $code: " "$results/run.failed"
+    [ ! -e "$results/run.requeues" ]
+    : >"$results/run.requeues"
   done
 }
 
@@ -271,7 +273,7 @@ END
   [ "$(options)" = '--max-time 30s --checkpoint-every never' ]
   # Without the variable, squeue says how much time is left.
   end_time=''
-  for case in 5:15=300 1:00:15=3600 2-01:01:16=176461 UNLIMITED= INVALID=; do
+  for case in 5:15=300 9:09=534 1:00:15=3600 1:08:15=4080 2-01:01:16=176461 08-09:00:15=723600 UNLIMITED= INVALID=; do
     make_squeue "${case%=*}"
     start run 'done 0'
     ends_with 0

@@ -126,6 +126,9 @@ failed: later: its result has the schema spdnn-run-9, expected spdnn-run-1 or sp
 failed: silent: its result has no verdict
 END
   )" ]
+  { cat "$results/whole.json" && printf '\001' && cat "$results/whole.json"; } >"$results/apart.json"
+  run jobs/submit.sh table
+  grep -qx 'failed: apart: its result is no whole line of JSON' <<<"$output"
 }
 
 @test "a verdict of FAILED is listed as failed, for networks and for models, with or without word of the job" {
@@ -160,6 +163,9 @@ END
   [ "$status" -eq 1 ]
   [ "${lines[0]}" = 'failed: name?[2J: its result is empty' ]
   [ "${lines[1]}" = 'failed: stated: exit code 3: ?]0;title??[31mred?31m café second line (job 7, log x)' ]
+  echo '{"schema":"spdnn-model-1","model":{"nodes":3},"verdict":{"status":"PASSED"}}' >"$results/$(printf 'whole\033[2J').json"
+  run jobs/submit.sh table
+  [[ "${lines[1]}" == 'whole?[2J '* ]]
 }
 
 @test "what is in the queue again has not failed, and is not missing" {
