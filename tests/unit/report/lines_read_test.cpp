@@ -4,13 +4,17 @@
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "core/text/json_text.hpp"
 #include "report/run_line.hpp"
 #include "spdnn/error.hpp"
 #include "support/message_of.hpp"
+#include "support/whole.hpp"
 
 namespace spdnn {
 namespace {
@@ -160,6 +164,99 @@ TEST(LinesRead, OfEachSchemaAreAllThereHoweverMany) {
   EXPECT_EQ(lines.models.size(), 150U);
   EXPECT_EQ(lines.model_benches.size(), 150U);
   EXPECT_EQ(lines.convolutions.size(), 150U);
+}
+
+/// What is said of a line, without its place and the field's value; `read` if it is read.
+std::string verdict_on(const Json& line) {
+  try {
+    lines_in(json_line(line));
+    return "read";
+  } catch (const DataError& error) {
+    const std::string said = error.what();
+    const std::size_t end = said.find(", expected");
+    return end == std::string::npos ? said.substr(said.find(": ") + 2) : said.substr(end + 2);
+  }
+}
+
+/// For each field of a part, at any depth: what is said where it is left out or something else.
+std::string outcomes_of(const Json& part, const std::string& path, const std::function<Json(Json)>& line_of) {
+  const std::vector<std::pair<std::string, Json>> values{
+      {"null", Json()},        {"-1", Json(-1)},           {"0", Json(0)},      {"words", Json("words")},
+      {"list", Json::array()}, {"object", Json::object()}, {"true", Json(true)}};
+  std::string text;
+  for (const auto& [name, value] : part.items()) {
+    const std::string its_name = name;
+    const auto changed = [&](Json to) {
+      Json copy = part;
+      copy[its_name] = std::move(to);
+      return line_of(std::move(copy));
+    };
+    Json without = part;
+    without.erase(name);
+    std::vector<std::pair<std::string, std::string>> all{{verdict_on(line_of(without)), "none"}};
+    for (const auto& [called, other] : values) {
+      const std::string said = verdict_on(changed(other));
+      const auto same = std::find_if(all.begin(), all.end(), [&](const auto& one) { return one.first == said; });
+      if (same == all.end())
+        all.emplace_back(said, called);
+      else
+        same->second += ", " + called;
+    }
+    text += path + name + "\n";
+    for (const auto& [said, which] : all) text += fmt::format("  {}: {}\n", which, said);
+    if (value.is_object()) text += outcomes_of(value, path + name + ".", changed);
+  }
+  return text;
+}
+
+TEST(LinesRead, AreReadOrRefusedFieldByField) {
+  std::string found;
+  for (const std::string& line : {run_of_network, run_of_layers, run_of_model, times_of_model, times_of_convolution}) {
+    const Json whole = parse_json(line);
+    found += outcomes_of(whole, whole.at("schema").get<std::string>() + " ", [](Json all) { return all; });
+  }
+  testing::expect_whole(__FILE__, "lines_changed.txt", found);
+}
+
+/// What lines of earlier versions did not state.
+TEST(LinesRead, OfEarlierVersionsHaveWhatTheirsMeant) {
+  RunLine run =
+      lines_in(
+          R"({"schema":"spdnn-run-1","problem":{"neurons":[9,8,7,6,5,4,3],"layers":6,"bias":"0","cap":null,"images":10,)"
+          R"("edges":20},"variant":"v","passes":"dead","precision":"fp32","trials":5,"batch":6,"seconds":{"infer":)"
+          R"({"min":0,"median":4,"max":40},"total":5},"rate":50,"rate_end_to_end":40,"computed_edges":56,)"
+          R"("rate_computed":null,"streamed":null,"device_state":null,"alive":null,"active":null,)"
+          R"("verdict":{"status":"UNVERIFIED","against":"nothing: no truth","checks":[],"categories":6,"missing":null},)"
+          R"("machine":{"host":"h","cpu":"C","threads":1},"build":{"version":"1","commit":"a","dirty":false}})")
+          .runs.at(0);
+  EXPECT_EQ(run.neurons, "9-...-3");
+  EXPECT_EQ(run.width, 9U);
+  EXPECT_EQ(run.cap, "none");
+  EXPECT_EQ(fmt::format("{} {} {} {} {}", run.empty_images, run.parts, run.ranks, run.streamed, run.scaling),
+            "0 1 1 false ");
+  EXPECT_FALSE(run.official_images || run.rate_with_setup || run.device_state);
+  EXPECT_TRUE(run.alive.empty() && run.active.empty() && run.phases.empty() && run.checks.empty());
+  EXPECT_EQ(run.origin.threads, 1U);
+  EXPECT_EQ(run.origin.device + run.origin.driver + run.origin.cuda, "");
+}
+
+/// Earlier versions named checks in a sentence alone.
+TEST(LinesRead, OfEarlierVersionsNameTheirChecksInASentence) {
+  const auto checks = [](const std::string& against, const std::string& more) {
+    std::string line = run_of_network;
+    line.replace(line.find("\"against\":\"a\",\"checks\":[\"b\",\"a\",\"b\"]"), 36, "\"against\":\"" + against + "\"");
+    line.replace(line.find("\"compared\":{\"same_categories\":true}"), 35, more);
+    return fmt::format("{}", fmt::join(lines_in(line).runs.at(0).checks, "|"));
+  };
+  EXPECT_EQ(checks("the list", R"("compared":null)"), "the list");
+  EXPECT_EQ(checks("y and x and z, but sums overflowed", R"("x":1)"), "x|y|z");
+  EXPECT_EQ(checks("y, though not against x and y", R"("x":1)"), "x|y");
+  EXPECT_EQ(checks("cpu_reference on 40 images and cpu_reference on all images", R"("x":1)"),
+            "cpu_reference on 40 images, a sample|cpu_reference on all images");
+  EXPECT_EQ(checks("y", R"("compared":{"passes":"dead","variant":"w","same_categories":true})"),
+            "--reduce dead by w|y");
+  EXPECT_EQ(checks("nothing: no truth", R"("compared":{"passes":"dead","variant":"w","same_categories":true})"),
+            "--reduce dead by w");
 }
 
 /// What is said of a line in which `from` is `to`; "no error" if it is read.

@@ -306,10 +306,37 @@ TEST(NetworkDocument, WholePages) {
   for (Index column = 0; column < 40; column += 2) last[column % 3].emplace_back(column, 0.5F);
   const Network uneven{
       {make_layer(40, rows, {-0.25, {}}), make_layer(40, last, {-0.5, {}})}, BiasRule::non_zeros, 16.0};
+  // Twins, outputs that are always zero and outputs that nothing reads, of each another number.
+  const Terms pair{{0, 1.0F}, {1, 1.0F}};
+  const Terms three{{2, 1.0F}, {3, 1.0F}, {4, 1.0F}};
+  const std::vector<Terms> wide{pair, pair, pair, three, {}, {}, {}, {}, {{0, 2.0F}}, {{1, 2.0F}}, {{5, 2.0F}}};
+  const std::vector<Terms> readers{{{0, 1.0F}, {1, 1.0F}, {2, 1.0F}, {3, 1.0F}}, {{3, 1.0F}, {10, 1.0F}, {5, 1.0F}}};
+  const Network left_out{
+      {make_layer(6, wide, {-0.5, {}}), make_layer(11, readers, {-0.5, {}})}, BiasRule::non_zeros, 32.0};
+  RunLine none_dies = tiny_run();
+  none_dies.alive = {100, 100};
+  none_dies.active = {80, 70};
+  none_dies.computed_edges = 300;
+  none_dies.status = "PASSED";
+  none_dies.categories = 100;
+  none_dies.cap = "none";
+  RunLine not_counted = tiny_run();
+  not_counted.alive = {50, 49};
+  not_counted.active = {};
+  not_counted.precision = "fp16";
+  RunLine idle = tiny_run();
+  idle.layers = 4;
+  idle.alive = {90, 30, 30, 20};
+  idle.active = {70, 20, 0, std::nullopt};
+  RunLine all_computed = idle;
+  all_computed.passes = "saturated";
   std::string all;
   for (const Document& page :
-       {document_of(square_network(), parse_passes("all"), tiny_run()), document_of(uneven, parse_passes("none"))})
-    all += to_markdown(page) + testing::charts_of(page);
+       {document_of(square_network(), parse_passes("all"), tiny_run()), document_of(uneven, parse_passes("none")),
+        document_of(left_out, parse_passes("all"), none_dies),
+        document_of(left_out, parse_passes("twins"), not_counted), document_of(left_out, parse_passes("none"), idle),
+        document_of(left_out, {}, all_computed)})
+    all += page.summary + "\n" + to_markdown(page) + testing::charts_of(page);
   testing::expect_whole(__FILE__, "network_document.txt", all);
 }
 
