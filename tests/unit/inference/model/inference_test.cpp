@@ -703,6 +703,32 @@ TEST(ModelInference, AnAccuracyThatAnyLabelsReachIsRefused) {
   }
 }
 
+/// Where the processor computes in bf16. Nothing else is known of such a run: bounds hold in fp32.
+TEST(AgainstFp32, ARunInBf16IsComparedByTheSameEngineAndNotWithWhatWasExpected) {
+  const ModelCase network = testing::small_network(3, 0.3, 5);
+  ModelSpec spec;
+  spec.variant = "conv_dense";
+  spec.precision = Precision::bf16;
+  spec.trials = 2;
+  if (!support_of(find_model_variant("conv_dense"), network.model, {.precision = Precision::bf16}).takes())
+    GTEST_SKIP() << "no bf16";
+  const ModelReport report = model_report(spec, network.model, network.inputs[0]);
+  EXPECT_EQ(report.precision, Precision::bf16);
+  ASSERT_TRUE(report.against_fp32);
+  EXPECT_EQ(report.against_fp32->variant, "conv_dense");
+  EXPECT_GT(report.against_fp32->largest_difference, 0);
+  EXPECT_LT(report.against_fp32->largest_difference, 1);
+  spec.truth.sample = 1;
+  EXPECT_THROW(model_report(spec, network.model, network.inputs[0]), UsageError);
+  spec.truth = {};
+  spec.truth.expected_outputs = {{report.outputs[0].name, report.outputs[0].values},
+                                 {report.outputs[1].name, report.outputs[1].values}};
+  EXPECT_THROW(model_report(spec, network.model, network.inputs[0]), UsageError);
+  spec.truth = {};
+  spec.precision.reset();
+  EXPECT_FALSE(model_report(spec, network.model, network.inputs[0]).against_fp32);
+}
+
 TEST(AgainstFp32, PredictionsThatDifferAreCounted) {
   ModelReport report;
   report.outputs = only_output(make_tensor({3, 2}, {1, 2, 3, 4, 6, 5}));
@@ -861,6 +887,8 @@ TEST(LogitChecks, ProbabilitiesBesideOtherNumbersHaveTheirOwnTolerance) {
   }
   const std::vector<Operation> changed = {testing::make_activation(Activation::Kind::tanh)};
   EXPECT_LT(check(changed, {2e-4F}).worst().largest_excess, 1) << "no longer a probability";
+  const std::vector<Operation> padded = {Pad{{0, 0, 0}, {0, 0, 1}, 1}, Pad{{0, 0, 0}, {0, 0, -1}, 0}};
+  EXPECT_LT(check(padded, {2e-4F}).worst().largest_excess, 1) << "beside a number that is none";
 }
 
 /// The reference runs the model as read; expected logits reveal a model that was read wrongly.

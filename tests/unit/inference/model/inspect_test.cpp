@@ -8,6 +8,7 @@
 #include <string>
 
 #include "engines/model_engine.hpp"
+#include "inference/model/choice.hpp"
 #include "inference/model/compiled_program.hpp"
 #include "model/rewrites/rewrite.hpp"
 #include "spdnn/error.hpp"
@@ -61,6 +62,9 @@ TEST(InspectedModel, IsShownForTheImagesAtATimeThatItWouldRunWith) {
   stored.program = compiled_program(any, seven, false, notes).program;
   EXPECT_EQ(inspected(stored).batch, 7U);
   EXPECT_EQ(inspected(stored, five).batch, 5U);
+  EXPECT_EQ(wanted_batch({}, stored, 100), 7U);
+  EXPECT_EQ(wanted_batch({}, stored, 6), 6U);
+  EXPECT_EQ(wanted_batch(five, stored, 100), 5U);
 }
 
 TEST(InspectedModel, HasTheAnswersOfVariantsForTheModelAfterItsRewrites) {

@@ -129,13 +129,14 @@ TEST(QuantisedVerdict, TiesThatAreRoundedOtherwiseAreRight) {
   EXPECT_EQ(beyond_the_usual, 10);
 }
 
-/// A convolution of quantised values, whose result is quantised.
-testing::ModelCase quantised_convolution() {
+/// A convolution of quantised values, whose result is quantised, or goes through a ReLU.
+testing::ModelCase quantised_convolution(bool result_too = true) {
   testing::Rng rng(1);
   testing::ModelBuilder builder;
   ValueId x = testing::quantised(builder, builder.input({kN, 8, 8, 8}), {true, 0, 0.01F});
   x = builder.add(testing::random_convolution(rng, 8, 8, testing::same_window(3, 3), 0.3), {x});
-  x = testing::quantised(builder, x, {false, 3, 0.02F});
+  x = result_too ? testing::quantised(builder, x, {false, 3, 0.02F})
+                 : builder.add(testing::make_activation(Activation::Kind::relu), {x});
   return {"", builder.finish({x}), {testing::random_tensor(rng, {2, 8, 8, 8})}};
 }
 
@@ -168,6 +169,7 @@ class WrongWhereFused : public ModelEngine {
   std::optional<Index> overflow() const override { return engine_->overflow(); }
   std::vector<Tensor> outputs() override {
     std::vector<Tensor> outputs = engine_->outputs();
+    if (model_->outputs.back() != model_->nodes.back().output) return outputs;
     for (const Node& node : model_->nodes)
       if (std::holds_alternative<Convolution>(node.operation) &&
           std::find(model_->outputs.begin(), model_->outputs.end(), node.output) != model_->outputs.end())
@@ -191,6 +193,17 @@ TEST(QuantisedVerdict, AnInt8KernelThatIsOffByOneStepFailsNodeByNode) {
   });
   EXPECT_GT(wrong.largest_ratio, 1);
   EXPECT_NE(wrong.worst.find("(multiply)"), std::string::npos) << wrong.worst;
+}
+
+/// The ReLU ends no quantised value, but makes an output.
+TEST(QuantisedVerdict, AWrongOutputBehindQuantisedValuesFailsWhereAllIsFusedBeforeIt) {
+  const testing::ModelCase one = quantised_convolution(false);
+  EXPECT_TRUE(nodes_of(one, sparse().make).right());
+  const NodeCheck wrong = nodes_of(one, [](auto model, const auto& options, const auto& support) {
+    return std::unique_ptr<ModelEngine>(new WrongWhereFused(std::move(model), options, support));
+  });
+  EXPECT_GT(wrong.largest_ratio, 1);
+  EXPECT_NE(wrong.worst.find("(relu)"), std::string::npos) << wrong.worst;
 }
 
 /// Changes the zero point that is subtracted of the first value that has one by two steps; false if none has.
@@ -246,6 +259,25 @@ TEST(QuantisedVerdict, TheToleranceIsAtMostATenthOfTheLargestNumber) {
   EXPECT_DOUBLE_EQ(beyond.worst().tolerance, 0.8);
   EXPECT_EQ(check_of_tie(8, 0).undecided, 0U);
   EXPECT_EQ(check_of_tie(8, 3).outside, 1U);
+}
+
+/// Of a sum of values halfway between two steps, either all of which are rounded down, or all up, or all to the other
+/// side, as the first, second or third images have it, the largest change counts.
+TEST(QuantisedVerdict, TiesMayBeRoundedDownUpOrToTheOtherSide) {
+  testing::ModelBuilder builder;
+  ValueId y = testing::quantised(builder, builder.input({kN, 4}), {false, 0, 1});
+  y = builder.add(Linear{testing::make_matrix(4, {{{0, 1.F}, {1, 1.F}, {2, 1.F}, {3, 1.F}}}), {}}, {y});
+  const Model model = builder.finish({y});
+  const auto widened = [&](const std::vector<float>& values, float off) {
+    const Tensor images = testing::make_tensor({1, 4}, values);
+    const double exact = evaluate(model, {images}).front().values[0];
+    const Tensor found = testing::make_tensor({1, 1}, {static_cast<float>(exact) + off});
+    const LogitCheck check =
+        *check_logits(model, images, {{"y", found.shape, found}}, 0, {{}, "", 1}, {}, {}).recomputed;
+    return check.worst().widened / OutputCheck::kDecisions * (OutputCheck::kTolerance * exact);
+  };
+  EXPECT_NEAR(widened({1.5F, 3.5F, 0.5F, 250}, -1), 2, 1e-6) << "down: 2 of 3; up and other: 1";
+  EXPECT_NEAR(widened({0.5F, 2.5F, 1.5F, 250}, 1), 2, 1e-6) << "up: 2 of 3; down and other: 1";
 }
 
 TEST(QuantisedVerdict, UndecidedOutputsAreNeitherRightNorWrong) {

@@ -6,9 +6,11 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "inference/model/run.hpp"
+#include "inference/model/run_report.hpp"
 #include "spdnn/error.hpp"
 #include "support/message_of.hpp"
 #include "support/models.hpp"
@@ -63,6 +65,31 @@ TEST(RunnableModels, GiveTheOutputsThatAreOfTheImages) {
   EXPECT_EQ(named.outputs, (std::vector<ValueId>{other, kept}));
   EXPECT_TRUE(notes.empty());
   EXPECT_EQ(testing::message_of<DataError>([&] { choose_outputs(named = model, {"value1"}, notes); }), reason);
+}
+
+/// One trial of one batch, or several; an engine that does not time nodes.
+TEST(RunModel, TrialsThatDifferAndTimesThatAreNotThereAreSaid) {
+  ModelBuilder builder;
+  const ValueId x = builder.input({kBatchExtent, 2});
+  const Model model = builder.finish({builder.add(testing::make_activation(Activation::Kind::relu), {x})});
+  const auto notes = [&](int differing, bool profile) {
+    ModelReport report;
+    report.variant = "v";
+    report.outputs = {{"y", {kBatchExtent, 2}, {}}};
+    RankedModelResult all;
+    all.result.outputs = {make_tensor({1, 2}, {1, 2})};
+    all.result.infer_seconds = {1};
+    all.result.differing_trials = differing;
+    ModelSpec spec;
+    spec.profile = profile;
+    record_run(std::move(all), model, spec, report);
+    return report.notes;
+  };
+  using Notes = std::vector<std::string>;
+  EXPECT_EQ(notes(0, false), Notes{});
+  EXPECT_EQ(notes(1, false), Notes{"1 batch of a trial gave results that differ from the first trial's"});
+  EXPECT_EQ(notes(2, false), Notes{"2 batches of trials gave results that differ from the first trial's"});
+  EXPECT_EQ(notes(0, true), Notes{"v cannot time single nodes"});
 }
 
 TEST(RunModel, TheFirstOfTwoNodesIsTheOneThatIsThere) {

@@ -4,9 +4,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <new>
 #include <thread>
+#include <utility>
 
 #include "core/system/out_of_memory.hpp"
 #include "inference/model/run.hpp"
@@ -36,7 +38,10 @@ class LittleRoom final : public Runnable {
     if (loaded_ > to_load) throw OutOfMemory("out of device memory");
   }
   void reset() override {}
-  Index advance(Index /*first*/, Index until) override { return until; }
+  Index advance(Index /*first*/, Index until) override {
+    if (loaded_ > to_repeat) std::this_thread::sleep_for(4 * kTime);
+    return until;
+  }
   void finish() override {}
   void keep(int trial) override {
     ++kept;
@@ -133,6 +138,45 @@ TEST(BatchLoop, ATrialThatFailedCountsNoTimeOfInfer) {
   EXPECT_EQ(room.kept, 6) << "two of the batch that failed";
   EXPECT_GE(result.upload_seconds, 3 * std::chrono::duration<double>(LittleRoom::kTime).count()) << "made twice";
   ASSERT_EQ(result.infer_seconds.size(), 2U);
+  EXPECT_LT(result.infer_seconds[0], 4 * std::chrono::duration<double>(LittleRoom::kTime).count());
+}
+
+/// Gives batches that leave images to others.
+class SomeBatches final : public BatchSource {
+ public:
+  Index largest(Index least) const override { return least; }
+  ImageRange take(const Wish& wish) override {
+    wishes.push_back(wish.most);
+    return taken_ < batches_.size() ? batches_[taken_++] : ImageRange{};
+  }
+  Index take_part(Index parts) override { return parts; }
+  void restart() override {}
+  int sharers() const override { return 2; }
+  std::vector<Index> wishes;
+
+ private:
+  std::vector<ImageRange> batches_{{0, 2}, {6, 2}};
+  std::size_t taken_ = 0;
+};
+
+TEST(BatchLoop, ImagesThatOthersTookCountAsDone) {
+  LittleRoom room;
+  SomeBatches source;
+  LoopOptions options;
+  options.batches = &source;
+  std::vector<std::uint64_t> done;
+  options.progress = [&](const ProgressUpdate& update) {
+    if (!update.over) done.push_back(update.done);
+    EXPECT_EQ(update.total, 5U * 10);
+  };
+  LoopResult result;
+  result.batch = 2;
+  run_in_batches(room, {.images = 10, .steps = 10}, options, result);
+  EXPECT_EQ(result.batches.size(), 2U);
+  EXPECT_EQ(source.wishes, (std::vector<Index>{2, 2, 2}));
+  ASSERT_GE(done.size(), 2U);
+  done.erase(std::unique(done.begin(), done.end()), done.end());
+  EXPECT_EQ(done, (std::vector<std::uint64_t>{0, 10, 40, 50}));
 }
 
 TEST(BatchLoop, ABatchThatWasAskedForAndASingleImageAreNotMadeSmaller) {
@@ -165,6 +209,7 @@ TEST(BatchLoop, ProgressEndsWhereItShouldThoughABatchWasBegunAgain) {
 class Interrupted final : public Runnable {
  public:
   Index due_after = kMaxIndex;
+  Index due_again_after = kMaxIndex;
   bool goes_on = true;
   std::vector<Index> advanced;
   std::vector<Index> interrupted;
@@ -186,7 +231,7 @@ class Interrupted final : public Runnable {
     EXPECT_EQ(images.count, 10U);
     interrupted.push_back(step);
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    due_after = kMaxIndex;
+    due_after = std::exchange(due_again_after, kMaxIndex);
     return goes_on;
   }
 
@@ -220,6 +265,11 @@ TEST(BatchLoop, ARunThatIsDueIsInterruptedAndGoesOnOrEnds) {
     EXPECT_EQ(work.gathered.size(), 1U);
     EXPECT_EQ(result.batches.size(), 1U);
     EXPECT_GE(result.interrupted_seconds, 0.005);
+    Interrupted twice;
+    twice.due_after = 1;
+    twice.due_again_after = 4;
+    EXPECT_GE(run_interrupted(twice, 6, device).interrupted_seconds, 0.010) << "of both";
+    EXPECT_EQ(twice.interrupted, (std::vector<Index>{1, 4}));
     Interrupted ended;
     ended.due_after = 0;
     ended.goes_on = false;

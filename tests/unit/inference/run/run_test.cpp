@@ -99,6 +99,7 @@ TEST(Run, BatchesAreEvenAndFitTheMemory) {
   EXPECT_EQ(result.outcome.alive, std::vector<std::int64_t>{5});
   EXPECT_EQ(run(variant_with(fits_up_to<9>), s.plan, s.images, run_options(1)).batch, 5U);  // two rounds in either case
   EXPECT_THROW(run(variant_with(fits_up_to<0>), s.plan, s.images, run_options(1)), DeviceError);
+  EXPECT_EQ(automatic_batch(variant_with(fits_up_to<4>), s.plan, {0, true, true}, {}), 0U) << "of no images";
 }
 
 TEST(LargestBatch, FitsToTheByteInNoMoreRoundsThanItMust) {
@@ -200,6 +201,91 @@ class Often final : public Interruption {
   std::vector<Index> begun;
   double seconds = 0;
 };
+
+/// What engines were made for.
+struct Made {
+  static inline std::vector<EngineOptions> options;
+  static inline std::vector<BatchInfo> batches;
+  static Variant variant() {
+    Variant variant = testing::RecordingEngine::variant();
+    variant.precisions = {Precision::fp32, Precision::fp64};
+    variant.make = [](std::shared_ptr<const Plan> plan, const BatchInfo& batch,
+                      const EngineOptions& options) -> std::unique_ptr<Engine> {
+      Made::options.push_back(options);
+      Made::batches.push_back(batch);
+      return testing::RecordingEngine::variant().make(std::move(plan), batch, options);
+    };
+    return variant;
+  }
+};
+
+TEST(Run, AnEngineIsToldWhetherSumsMayOverflowAndWhetherItIsInterrupted) {
+  const Small s;
+  const Variant variant = Made::variant();
+  for (const bool may_overflow : {false, true})
+    for (const bool interrupted : {false, true}) {
+      Made::options.clear();
+      RunOptions options = run_options(1);
+      Often often;
+      if (interrupted) options.interruption = &often;
+      run(variant, RunPlan{&s.plan, may_overflow, {}}, s.images, options);
+      ASSERT_EQ(Made::options.size(), 1U);
+      EXPECT_EQ(Made::options[0].may_overflow, may_overflow);
+      EXPECT_EQ(Made::options[0].in_steps, interrupted);
+    }
+}
+
+/// Bits, numbers that are 0 or 1, and other numbers; other precisions, plans and sizes.
+TEST(Run, AnEngineStaysForImagesOfItsKindAlone) {
+  const Small s;
+  const Variant variant = Made::variant();
+  const Plan other = testing::unreduced_plan(s.network);
+  const ImageSet ones{testing::make_matrix(8, testing::Rows(10, {{1, 1.F}}))};
+  const ImageSet numbers{testing::make_matrix(8, testing::Rows(10, {{1, 0.5F}}))};
+  KeptEngines kept;
+  RunOptions options = run_options(1, 10);
+  options.kept = &kept;
+  const auto makes = [&](const Plan& plan, const ImageSet& images, bool may_overflow = false) {
+    Made::options.clear();
+    run(variant, RunPlan{&plan, may_overflow, {}}, images, options);
+    return Made::options.size();
+  };
+  EXPECT_EQ(makes(s.plan, s.images), 1U);
+  EXPECT_EQ(makes(s.plan, s.images), 0U);
+  EXPECT_EQ(makes(s.plan, ones), 1U) << "no bits";
+  EXPECT_EQ(makes(s.plan, ones), 0U);
+  EXPECT_EQ(makes(s.plan, numbers), 1U) << "not binary";
+  EXPECT_EQ(makes(s.plan, numbers), 0U);
+  EXPECT_EQ(makes(s.plan, numbers, true), 1U) << "sums may overflow";
+  EXPECT_EQ(makes(other, numbers, true), 1U) << "another plan";
+  options.engine.precision = Precision::fp64;
+  EXPECT_EQ(makes(other, numbers, true), 1U) << "another precision";
+  EXPECT_EQ(makes(other, numbers, true), 0U);
+}
+
+/// A counter's largest part is what the engine is made for.
+class ACounter final : public BatchSource {
+ public:
+  Index largest(Index least) const override { return least + 5; }
+  ImageRange take(const Wish& wish) override {
+    least = wish.least;
+    return {};
+  }
+  Index take_part(Index parts) override { return parts; }
+  void restart() override {}
+  int sharers() const override { return 2; }
+  Index least = 0;
+};
+
+TEST(Run, BesideOtherProcessesABatchIsAsLargeAsTheLargestThatIsTaken) {
+  const Small s;
+  RunOptions options = run_options(1);
+  ACounter counter;
+  options.batches = &counter;
+  const Index batch = run(Made::variant(), s.plan, s.images, options).batch;
+  EXPECT_EQ(batch, counter.least + 5);
+  EXPECT_GT(counter.least, 0U);
+}
 
 /// cpu_openmp as an engine on a device that has memory for copies.
 class CopyingEngine final : public InspectableEngine {
@@ -387,6 +473,30 @@ TEST(Run, ABiasOrCapThatFp32DoesNotHoldIsRefusedWithItsLayer) {
   EXPECT_EQ(refusal(-1e-50, 32, "cpu_openmp"), "precision: n: layer 2: a bias of -1e-50 is 0 in fp32; expected fp64");
   EXPECT_EQ(refusal(0, 1e-50, "cpu_openmp"), "precision: n: a cap of 1e-50 is 0 in fp32; expected fp64");
   EXPECT_EQ(refusal(-1e39, 32, "cpu_reference"), "no error");
+}
+
+/// Of layers that are streamed the least and the greatest bias are known.
+TEST(Run, ABiasOfAStreamThatFp32DoesNotHoldIsRefusedWithItsLayer) {
+  class NoLayers final : public LayerStream {
+   public:
+    using LayerStream::LayerStream;
+    Layer read(Index /*k*/) const override { throw std::logic_error("layers are not read"); }
+  };
+  const auto refusal = [](double least, double most) {
+    std::vector<LayerBounds> bounds(2);
+    bounds[1] = {.absolute = 1, .terms = 1, .least_bias = least, .most_bias = most};
+    Plan plan;
+    plan.streamed = std::make_shared<const StreamedLayers>(
+        StreamedLayers{std::make_shared<const NoLayers>(std::vector<LayerShape>(2)), bounds, 2});
+    plan.expansion.resize(2);
+    return testing::message_of<UsageError>([&] {
+      choose_engine(EngineRequest{.variant = "cpu_openmp", .device = {}}, plan, BatchInfo{1, true, true},
+                    EngineOptions{});
+    });
+  };
+  EXPECT_EQ(refusal(-1, 1), "no error");
+  EXPECT_EQ(refusal(-1e39, 0), "precision: layer 2: a bias of -1e+39 is beyond fp32; expected fp64");
+  EXPECT_EQ(refusal(0, 1e39), "precision: layer 2: a bias of 1e+39 is beyond fp32; expected fp64");
 }
 
 TEST(Run, RefusesWhatDoesNotFit) {
