@@ -184,12 +184,9 @@ class ModelInference::Steps : public InferenceSteps<ModelSpec, ModelReport> {
     report_.recomputed = std::move(checks.recomputed);
     // An engine of fp64 rounds nothing between nodes, so the inputs that it reports for a node are not quite those that
     // it used.
-    if (recomputed() > 0 && report_.precision == Precision::fp32) {
-      ModelEngineOptions options = engine_options(spec_);
-      options.precision = report_.precision;
+    if (recomputed() > 0 && report_.precision == Precision::fp32)
       report_.nodes_checked = check_nodes(find_model_variant(report_.variant), *run_, images_, recomputed(),
-                                          report_.outputs, options, spec_.progress);
-    }
+                                          report_.outputs, engine_options(spec_), spec_.progress);
     report_.verdict = verdict_of(report_);
   }
 

@@ -42,9 +42,9 @@ void add_report(ModelRunResult& all, const ModelRankReport& one) {
   all.overflow = first_node(all.overflow, one.overflow);
 }
 
-ImageRange part_of(Index images, Index at_once, int rank, int ranks) {
-  const ImageRange groups = images_of_rank(images / at_once, rank, ranks);
-  return {groups.first * at_once, groups.count * at_once};
+/// The number of images of a rank.
+Index part_of(Index images, Index at_once, int rank, int ranks) {
+  return images_of_rank(images / at_once, rank, ranks).count * at_once;
 }
 
 /// The outputs of a rank without images.
@@ -88,7 +88,7 @@ Tensor scatter_images(Communicator& ranks, const Tensor& images, Index at_once) 
   Shape shape = broadcast(ranks, images.shape);
   const auto all = static_cast<Index>(std::exchange(shape[0], 1));
   const std::size_t image_bytes = elements(shape).value_or(0) * sizeof(float);
-  const auto bytes_of = [&](int rank) { return part_of(all, at_once, rank, ranks.place().ranks).count * image_bytes; };
+  const auto bytes_of = [&](int rank) { return part_of(all, at_once, rank, ranks.place().ranks) * image_bytes; };
   std::vector<std::size_t> out_sizes(static_cast<std::size_t>(ranks.place().ranks), 0);
   std::vector<std::size_t> in_sizes(out_sizes.size(), 0);
   in_sizes[0] = bytes_of(ranks.place().rank);
@@ -98,12 +98,12 @@ Tensor scatter_images(Communicator& ranks, const Tensor& images, Index at_once) 
   const auto mine = allocate<float>(size);
   ranks.exchange(std::as_bytes(images.values.span()), out_sizes, std::as_writable_bytes(std::span(mine.get(), size)),
                  in_sizes);
-  shape[0] = static_cast<Extent>(part_of(all, at_once, ranks.place().rank, ranks.place().ranks).count);
+  shape[0] = static_cast<Extent>(part_of(all, at_once, ranks.place().rank, ranks.place().ranks));
   return {shape, Array<float>(mine, size)};
 }
 
 Index most_images(Index images, Index at_once, int ranks) {
-  return part_of(images, at_once, ranks - 1, ranks).count;  // the last one has as many as any
+  return part_of(images, at_once, ranks - 1, ranks);  // the last one has as many as any
 }
 
 RankedModelResult run_model_on_ranks(Communicator& ranks, const ModelOrder& order,
