@@ -12,8 +12,10 @@
 #include "core/system/stopwatch.hpp"
 #include "core/threads/background.hpp"
 #include "core/threads/parallel.hpp"
+#include "core/threads/waiting.hpp"
 #include "program/bound_program.hpp"
 #include "program/compile_for.hpp"
+#include "program/parts.hpp"
 #include "program/stored.hpp"
 #include "program/threads.hpp"
 #include "program/within.hpp"
@@ -35,6 +37,7 @@ class Engine final : public ModelEngine {
         constants_(target_.get()),
         parts_(parts_for(*model_, options_, options_.batch, target_.get())),
         arenas_(static_cast<std::size_t>(parts_.teams)),
+        seconds_of_image_(useful_threads(*model_, 1, options_.threads).seconds),
         seconds_(options.profile ? model_->nodes.size() : 0) {
     const Threads threads(compile_options_.threads);
     use_target();
@@ -63,6 +66,8 @@ class Engine final : public ModelEngine {
     take(images.values);
     images_ = count;
     images_of_part_ = part;
+    threads_ = compile_options_.threads;
+    if (target_ == nullptr && is_one_turn(seconds_of_image_ * count) && waiting::machine_is_busy()) threads_ = 1;
     reset();
   }
 
@@ -83,7 +88,7 @@ class Engine final : public ModelEngine {
   Index advance(Index /*first*/, Index until) override {
     require_loaded();
     use_target();
-    const Threads threads(compile_options_.threads);
+    const Threads threads(threads_);
     if (!has_parts())
       next_ = run(*bound_, next_, until, seconds_, true);
     else if (until == std::ssize(model_->nodes))
@@ -185,10 +190,7 @@ class Engine final : public ModelEngine {
     if (teams == 1)
       run_some(0);
     else
-      run_team(teams, [&](int member, int /*size*/) {
-        const Threads alone(1);
-        run_some(static_cast<std::size_t>(member));
-      });
+      run_team(teams, [&](int member, int) { run_some(static_cast<std::size_t>(member)); });
     overflow_of_parts_.reset();
     for (const std::optional<Index>& node : overflows)
       if (node) overflow_of_parts_ = std::min(overflow_of_parts_.value_or(*node), *node);
@@ -303,6 +305,8 @@ class Engine final : public ModelEngine {
   std::size_t image_bytes_ = 0;               ///< of a half
   std::size_t side_ = 0;                      ///< the half of the loaded images
   std::optional<Announced> next_images_;      ///< its thread uses what is above
+  const double seconds_of_image_;             ///< predicted for one thread
+  int threads_ = 1;                           ///< that compute the loaded images
   Index images_ = 0;
   Index images_of_part_ = 0;
   bool trusted_ = false;  ///< the images are within kLargestTrusted

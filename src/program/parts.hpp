@@ -17,11 +17,16 @@ Index images_of_part(const Parts& parts, Index loaded);
 struct UsefulThreads {
   int count = 1;
   double seconds_of_node = 0;  ///< predicted for one thread, on average of the nodes with weights; 0: there are none
+  double seconds = 0;          ///< of all nodes
 };
 
 /// The number of threads, of at most so many, for which the nodes of a part are large enough on average: threads meet
 /// at the end of each, and those that waited for long are woken by the system, which takes longer than a small node.
 UsefulThreads useful_threads(const Model& model, Index images, int threads);
+
+/// Whether work of so many seconds of one thread is done within its turn of the scheduler. On a busy machine it hardly
+/// takes one thread longer than on an idle one, while several wait for each other's turns at the end of each node.
+bool is_one_turn(double seconds);
 
 /// All images at once, if the weights take more memory than what all steps of a part read and write, or if an output is
 /// the same for all. Otherwise parts for which that stays in caches, each by a thread if there are enough; small images

@@ -10,6 +10,7 @@
 #include <mutex>
 #include <vector>
 
+#include "core/threads/crew.hpp"
 #include "core/threads/thread_quota.hpp"
 #include "spdnn/error.hpp"
 
@@ -25,13 +26,14 @@ nlink_t threads_alive() {
 }
 
 /// The team size that the system allows, up to `wanted`, found by starting the threads and ending them. (libgomp ends
-/// the program if it cannot start a thread.) Cost: 30 us per thread; their stacks are reused.
+/// the program if it cannot start a thread.) Each may be there twice, in OpenMP's team and in a crew. Cost: 30 us per
+/// thread; their stacks are reused.
 int try_team(int wanted) {
   static std::mutex one_at_a_time;
   const std::lock_guard alone(one_at_a_time);
   const nlink_t alive_before = threads_alive();
   std::mutex gate;
-  std::vector<pthread_t> started(static_cast<std::size_t>(wanted - 1));
+  std::vector<pthread_t> started(2 * static_cast<std::size_t>(wanted - 1));
   const auto wait_at = [](void* closed) -> void* {
     const std::lock_guard through(*static_cast<std::mutex*>(closed));
     return nullptr;
@@ -44,7 +46,7 @@ int try_team(int wanted) {
   for (std::size_t i = 0; i < count; ++i) ::pthread_join(started[i], nullptr);
   constexpr int kPatience = 100;
   for (int i = 0; i < kPatience && threads_alive() > alive_before; ++i) ::sched_yield();
-  return static_cast<int>(count) + 1;
+  return static_cast<int>(count / 2) + 1;
 }
 
 /// The size of the team that this thread can lead, up to `wanted`. OpenMP keeps a team's threads for its leader, so
@@ -53,7 +55,7 @@ int team_given(int wanted) {
   thread_local int given = 1;
   thread_local int most = kMostThreads;
   wanted = std::min(wanted, most);
-  if (wanted <= given || omp_in_parallel() != 0) return wanted;
+  if (wanted <= given || within_team()) return wanted;
   given = try_team(wanted);
   if (given < wanted) most = given;
   return given;
@@ -123,20 +125,26 @@ void require_threads(int threads) {
 
 void run_team(int threads, const std::function<void(int, int)>& work) {
   FirstError error;
-  const int size = team_given(threads);  // NOLINT(clang-analyzer-deadcode.DeadStores): the pragma reads it
-#pragma omp parallel num_threads(size)
-  error.guard(static_cast<std::size_t>(omp_get_thread_num()),
-              [&] { work(omp_get_thread_num(), omp_get_num_threads()); });
+  const auto guarded = [&](int member, int thread) {
+    error.guard(static_cast<std::size_t>(member), [&] { work(member, thread); });
+  };
+  if (threads <= 1 || within_team()) {
+    for (int member = 0; member < threads; ++member) guarded(member, 0);
+  } else {
+    thread_local Crew crew;
+    crew.run(threads, guarded);
+  }
   error.rethrow();
 }
 
 void parallel_for(std::size_t count, const std::function<void(std::size_t)>& work) {
   FirstError error;
-  // NOLINTNEXTLINE(clang-analyzer-deadcode.DeadStores): the pragma reads it
-  const int size = count > 1 ? team_given(std::min(omp_get_max_threads(), most_by_default())) : 1;
-#pragma omp parallel for schedule(dynamic, 1) num_threads(size) if (size > 1)
-  for (std::size_t i = 0; i < count; ++i)
-    if (!error.precedes(i)) error.guard(i, [&] { work(i); });
+  std::atomic<std::size_t> next = 0;
+  const int most = std::min(omp_get_max_threads(), most_by_default());
+  run_team(static_cast<int>(std::min<std::size_t>(count, static_cast<std::size_t>(most))), [&](int, int) {
+    for (std::size_t i = next++; i < count; i = next++)
+      if (!error.precedes(i)) error.guard(i, [&] { work(i); });
+  });
   error.rethrow();
 }
 

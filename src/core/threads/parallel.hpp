@@ -33,11 +33,13 @@ class ThreadLimit {
 /// DeviceError if the system does not allow that many threads.
 void require_threads(int threads);
 
-/// Runs work(member, size) for each member of a team of `threads`. The team is smaller if the system allows fewer
-/// threads, and has one member inside another team. The first exception is rethrown after all members are done.
-void run_team(int threads, const std::function<void(int member, int size)>& work);
+/// Calls work(member, thread) once for each of `threads` members of a team, in parallel; `thread` is the number, in the
+/// team, of the thread that calls. Members share what there is to do and take of it as long as there is some: the
+/// calling thread also works for those whose threads come late, or not at all, or are not started because it belongs to
+/// a team itself. The exception of the lowest member is rethrown after all are done.
+void run_team(int threads, const std::function<void(int member, int thread)>& work);
 
-/// Calls work(i) for i in [0, count) on the OpenMP threads, dynamically scheduled. The exception of the lowest i is
+/// Calls work(i) for i in [0, count) on the threads of a team, dynamically scheduled. The exception of the lowest i is
 /// rethrown after the loop, so that input errors are reported in file order; work of higher numbers is then skipped.
 void parallel_for(std::size_t count, const std::function<void(std::size_t)>& work);
 

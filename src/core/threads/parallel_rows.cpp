@@ -1,9 +1,8 @@
 #include "core/threads/parallel_rows.hpp"
 
-#include <omp.h>
-
 #include <algorithm>
 
+#include "core/threads/crew.hpp"
 #include "core/threads/parallel.hpp"
 
 namespace spdnn {
@@ -30,7 +29,7 @@ Index row_at(const CsrMatrix& matrix, Offset weight) {
 }  // namespace
 
 std::size_t useful_pieces(Offset entries) {
-  if (omp_in_parallel() != 0) return 1;
+  if (within_team()) return 1;
   return std::clamp<std::size_t>(entries / kEntriesPerPiece, 1, static_cast<std::size_t>(host_threads()));
 }
 

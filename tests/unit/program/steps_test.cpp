@@ -134,7 +134,10 @@ TEST(Parts, SmallNodesTakeFewerThreads) {
       return builder.add(testing::random_convolution(rng, 64, 64, testing::same_window(3, 3), kept), {value});
     };
     const ValueId y = convolved(convolved(x));
-    return program::useful_threads(builder.finish({y}), images, 16).count;
+    const program::UsefulThreads useful = program::useful_threads(builder.finish({y}), images, 16);
+    EXPECT_EQ(useful.seconds, 2 * useful.seconds_of_node);
+    EXPECT_EQ(program::is_one_turn(useful.seconds), useful.count < 16) << useful.seconds;
+    return useful.count;
   };
   EXPECT_EQ(threads(4, 1, 1), 1);
   EXPECT_EQ(threads(16, 1, 1), 11);  // 9.4 million products a node

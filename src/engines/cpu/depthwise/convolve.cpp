@@ -159,7 +159,7 @@ std::size_t scratch_size(const Tiling& tiling, int threads) {
 void convolve(const Tiling& tiling, const Kernels& kernels, const Filters& filters, int threads, const float* input,
               float* scratch, float* output, const program::Ending& ending) {
   const Convolver convolver(tiling, kernels, filters, ending);
-#pragma omp parallel num_threads(threads)
+#pragma omp parallel num_threads(threads) if (omp_get_max_threads() > 1)
   {
     float* const tile = scratch + omp_get_thread_num() * stride_of_tiles(tiling);
     std::fill_n(tile, tiling.tile_size(), 0.F);

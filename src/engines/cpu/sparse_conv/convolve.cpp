@@ -201,7 +201,7 @@ void convolve(const Tiling& tiling, const Kernels& kernels, const Filters& filte
   const Convolver convolver(tiling, kernels, filters, ending);
   const Extent items = Item::count(tiling);
   const Extent tile_size = rounded_up(tiling.tile_size());
-#pragma omp parallel num_threads(threads)
+#pragma omp parallel num_threads(threads) if (omp_get_max_threads() > 1)
   {
     float* const tile = scratch + omp_get_thread_num() * (tile_size + rounded_up(sums_size(tiling)));
     // The last registers of a row read what lies behind it; numbers from other runs might be slow to multiply.

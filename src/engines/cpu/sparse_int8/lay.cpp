@@ -1,5 +1,7 @@
 #include "engines/cpu/sparse_int8/lay.hpp"
 
+#include <omp.h>
+
 #include <algorithm>
 #include <cstring>
 
@@ -13,7 +15,7 @@ void lay_images(const Kernels& kernels, const Numbers& from, const ImageExtents&
                 float* to) {
   const Extent channels = of.channels / groups;
   const Extent together = groups_of(channels, kernels.together);
-#pragma omp parallel for num_threads(threads) schedule(static)
+#pragma omp parallel for num_threads(threads) schedule(static) if (omp_get_max_threads() > 1)
   for (Extent number = 0; number < of.images * groups * together; ++number) {
     const Extent first = number % together * kernels.together;
     const Extent channel = number / together * channels + first;
@@ -30,7 +32,7 @@ void lay_images(const Kernels& kernels, const Numbers& from, const ImageExtents&
 void lay_rows(std::int32_t together, const Numbers& from, Extent rows, Extent columns, int threads, float* to) {
   const std::int32_t bits = 32 / together;
   const std::uint32_t mask = (1U << static_cast<unsigned>(bits)) - 1;
-#pragma omp parallel for num_threads(threads) schedule(static)
+#pragma omp parallel for num_threads(threads) schedule(static) if (omp_get_max_threads() > 1)
   for (Extent group = 0; group < groups_of(columns, together); ++group) {
     const Extent first = group * together;
     const Extent count = std::min<Extent>(columns - first, together);
@@ -45,7 +47,7 @@ void lay_rows(std::int32_t together, const Numbers& from, Extent rows, Extent co
 
 void transpose(const float* from, Extent rows, Extent columns, int threads, float* to) {
   constexpr Extent kTogether = 16;  // a cache line
-#pragma omp parallel for num_threads(threads) schedule(static)
+#pragma omp parallel for num_threads(threads) schedule(static) if (omp_get_max_threads() > 1)
   for (Extent begin = 0; begin < rows; begin += kTogether)
     for (Extent column = 0; column < columns; ++column)
       for (Extent row = begin; row < std::min(begin + kTogether, rows); ++row)

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "core/threads/parallel.hpp"
+#include "core/threads/waiting.hpp"
 #include "core/types/counted_csr.hpp"
 #include "core/types/read_ahead.hpp"
 #include "engines/cpu/tiles/common_factor.hpp"
@@ -81,6 +82,7 @@ class OpenmpEngine final : public InspectableEngine, public SharingEngine {
 
   void load(const ImageSet& images) override {
     shared_.cancellation.restart();
+    pins_ = !waiting::machine_is_busy();
     shared_.inputs.load(images);
     shared_.multiply_once = common_factors<T>(shared_.plan, images);
     for (const auto& runner : runners_) runner->load();
@@ -289,12 +291,10 @@ class OpenmpEngine final : public InspectableEngine, public SharingEngine {
 
   template <class Work>
   void for_each_thread(Work work) {
-    run_team(threads_, [&](int number, int size) {
-      const ScopedPin pin(number, threads_);
-      // The system may provide fewer threads than requested.
-      for (auto member = static_cast<std::size_t>(number); member < runners_.size();
-           member += static_cast<std::size_t>(size))
-        work(member);
+    run_team(threads_, [&](int member, int thread) {
+      std::optional<ScopedPin> pin;
+      if (pins_) pin.emplace(thread, threads_);
+      work(static_cast<std::size_t>(member));
     });
   }
 
@@ -302,6 +302,7 @@ class OpenmpEngine final : public InspectableEngine, public SharingEngine {
   Shared<T> shared_;
   int threads_;
   bool may_overflow_;
+  bool pins_ = true;  ///< on a busy machine, a thread runs sooner where the system puts it
   ReadAhead layers_;
   std::vector<std::unique_ptr<TileRunner<T>>> runners_;  ///< one per thread
   Index layers_done_ = 0;

@@ -1,7 +1,6 @@
 #include "io/networks/text/tsv_entries.hpp"
 
 #include <fmt/format.h>
-#include <omp.h>
 
 #include <algorithm>
 #include <bit>
@@ -10,6 +9,7 @@
 #include <cstring>
 #include <unordered_map>
 
+#include "core/threads/crew.hpp"
 #include "core/threads/parallel.hpp"
 
 namespace spdnn {
@@ -228,7 +228,7 @@ void parse_entries(std::string_view text, const EntryColumns& columns, Entries& 
   entries.uniform = all_bits_equal(entries.values.get(), entries.count);
 }
 
-std::size_t reading_threads() { return omp_in_parallel() != 0 ? 1 : static_cast<std::size_t>(host_threads()); }
+std::size_t reading_threads() { return within_team() ? 1 : static_cast<std::size_t>(host_threads()); }
 
 std::optional<DataError> read_entries(TextSource& source, const EntryColumns& columns, std::size_t lines_before,
                                       const std::function<bool(std::span<const Entries>)>& absorb) {
