@@ -19,7 +19,7 @@ setup_file() {
     "$model"/{operations,oracle}/*.cpp "$model"/rewrites/fold_constants.cpp)
   if in_full; then files=("$model"/*/*.cpp); fi
   for file in "${files[@]}" "$core"/text/{comma_list,message}.cpp "$core"/system/control_groups.cpp \
-    "$core"/threads/{parallel,parallel_rows,thread_quota}.cpp \
+    "$core"/threads/{crew,parallel,parallel_rows,thread_quota}.cpp \
     "$core"/types/{array,csr_matrix,tensor,typed_matrix,values,weights}.cpp "$toy/toy_test.cpp"; do
     echo "#include \"$file\""
   done >test.cpp

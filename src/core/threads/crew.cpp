@@ -1,6 +1,7 @@
 #include "core/threads/crew.hpp"
 
 #include <omp.h>
+#include <pthread.h>
 
 #include <algorithm>
 #include <charconv>
@@ -115,6 +116,7 @@ void Crew::call(Helper& helper) {
 }
 
 void Crew::help(Helper& own, int number) {
+  ::pthread_setname_np(::pthread_self(), "spdnn crew");
   const WithinTeam within;
   for (;;) {
     std::uint32_t turn = own.turn.load(std::memory_order_acquire);
