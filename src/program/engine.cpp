@@ -230,7 +230,18 @@ class Engine final : public ModelEngine {
     const auto* const from = reinterpret_cast<const std::byte*>(images.data());
     if (target_ != nullptr && images.bytes() <= image_bytes_) target_->upload(to, from, images.bytes());
     const Threads threads(beside || images.bytes() < kFewBytes ? 1 : options_.threads);
-    return within(from, images.bytes(), ElementType::fp32, static_cast<float>(kLargestTrusted));
+    const auto trusted = [&](std::size_t begin, std::size_t end) {
+      return within(from + begin * sizeof(float), (end - begin) * sizeof(float), ElementType::fp32,
+                    static_cast<float>(kLargestTrusted));
+    };
+    if (parts_.teams == 1) return trusted(0, images.size());
+    // By the threads that compute parts afterwards: OpenMP's would still spin beside them.
+    std::atomic<bool> all = true;
+    parallel_ranges(images.size(), static_cast<std::size_t>(parts_.teams),
+                    [&](auto, std::size_t begin, std::size_t end) {
+                      if (!trusted(begin, end)) all = false;
+                    });
+    return all;
   }
 
   /// Images that were announced are in the other half of the memory.

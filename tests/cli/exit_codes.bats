@@ -298,10 +298,10 @@ RUNS
 
 @test "a library that ends the program is no verdict of wrong categories" {
   [ "$(nproc)" -gt 1 ] || skip "needs two processors"
-  "$SPDNN" generate model --family lenet5 --out model.onnx >/dev/null
-  "$SPDNN" generate tensors --shape 200,1,28,28 --out images.npy >/dev/null
+  "$SPDNN" generate model --family mobilenet --out model.spdnn >/dev/null
+  "$SPDNN" generate tensors --shape 1,3,224,224 --out image.npy >/dev/null
   ulimit -v 2000000
-  OMP_STACKSIZE=100G run "$SPDNN" infer --model model.onnx --inputs images.npy --batch 200
+  OMP_STACKSIZE=100G run "$SPDNN" infer --model model.spdnn --inputs image.npy
   echo "$output"
   [ "$status" -eq 4 ]
   [[ "$output" == *libgomp*$'\n''spdnn: a library ended the program: it could not get a thread or memory' ]]

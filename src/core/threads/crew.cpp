@@ -15,18 +15,19 @@ namespace spdnn {
 
 namespace {
 
-constexpr long kForever = 1'000'000'000'000;
+/// However long OpenMP's threads spin, which may occupy the processors as well.
+constexpr long kMostTurns = 100'000;
 
 /// How long a waiting thread spins, by what OpenMP's variables say; the program's getenv answers for the first of them.
 long turns_by_environment() noexcept {
   if (const char* const given = std::getenv("GOMP_SPINCOUNT")) {
     const std::string_view text = given;
     long turns = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), turns);
-    return error == std::errc() && end == text.data() + text.size() ? turns : kForever;  // "INFINITE", or with a factor
+    const char* const end = std::from_chars(text.data(), text.data() + text.size(), turns).ptr;
+    return end == text.data() + text.size() ? std::clamp(turns, 0L, kMostTurns) : kMostTurns;  // "INFINITE", "9k"
   }
   if (const char* const policy = std::getenv("OMP_WAIT_POLICY"))
-    return std::string_view(policy) == "active" || std::string_view(policy) == "ACTIVE" ? kForever : 0;
+    return std::string_view(policy) == "active" || std::string_view(policy) == "ACTIVE" ? kMostTurns : 0;
   return waiting::machine_is_busy() ? 0 : waiting::turns_of_spinning();
 }
 
