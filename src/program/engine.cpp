@@ -194,8 +194,13 @@ class Engine final : public ModelEngine {
     overflow_of_parts_.reset();
     for (const std::optional<Index>& node : overflows)
       if (node) overflow_of_parts_ = std::min(overflow_of_parts_.value_or(*node), *node);
+    const auto has_worked = [](const std::vector<double>& of_team) {
+      return std::any_of(of_team.begin(), of_team.end(), [](double of_node) { return of_node > 0; });
+    };
+    const auto at_work = static_cast<double>(std::count_if(seconds.begin(), seconds.end(), has_worked));
     for (const std::vector<double>& of_team : seconds)
-      for (std::size_t node = 0; node < seconds_.size(); ++node) seconds_[node] += of_team[node] / teams;
+      for (std::size_t node = 0; node < seconds_.size(); ++node)
+        if (of_team[node] > 0) seconds_[node] += of_team[node] / at_work;
   }
 
   void run_part(Index first, std::size_t team, const std::vector<std::shared_ptr<float[]>>& to,

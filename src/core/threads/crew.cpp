@@ -2,10 +2,13 @@
 
 #include <omp.h>
 #include <pthread.h>
+#include <sched.h>
+#include <strings.h>
 
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
+#include <exception>
 #include <string_view>
 #include <system_error>
 
@@ -23,18 +26,21 @@ long turns_by_environment() noexcept {
   if (const char* const given = std::getenv("GOMP_SPINCOUNT")) {
     const std::string_view text = given;
     long turns = 0;
-    const char* const end = std::from_chars(text.data(), text.data() + text.size(), turns).ptr;
-    return end == text.data() + text.size() ? std::clamp(turns, 0L, kMostTurns) : kMostTurns;  // "INFINITE", "9k"
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), turns);
+    const bool whole = error == std::errc() && end == text.data() + text.size();
+    return whole ? std::clamp(turns, 0L, kMostTurns) : kMostTurns;  // "INFINITE", "9k"
   }
-  if (const char* const policy = std::getenv("OMP_WAIT_POLICY"))
-    return std::string_view(policy) == "active" || std::string_view(policy) == "ACTIVE" ? kMostTurns : 0;
+  if (const char* const policy = std::getenv("OMP_WAIT_POLICY")) {
+    if (::strcasecmp(policy, "active") == 0) return kMostTurns;
+    if (::strcasecmp(policy, "passive") == 0) return 0;
+  }
   return waiting::machine_is_busy() ? 0 : waiting::turns_of_spinning();
 }
 
 /// Read when the library is loaded, as by libgomp.
 const long turns_to_spin = turns_by_environment();
 
-/// As in libgomp, where there are more threads than processors.
+/// Where there are more threads than processors.
 constexpr long kFewTurns = 1000;
 
 /// Waits until the value is another than `old`: spins, then sleeps.
@@ -44,6 +50,19 @@ void await_change(const std::atomic<std::uint32_t>& value, std::uint32_t old, bo
     waiting::relax();
   }
   value.wait(old, std::memory_order_acquire);
+}
+
+/// Where OpenMP binds its threads to places (OMP_PROC_BIND), it has bound the leader to one, which helpers would
+/// inherit.
+void bind(std::thread& helper, int number) {
+  const int places = omp_get_proc_bind() == omp_proc_bind_false ? 0 : omp_get_num_places();
+  if (places < 2) return;
+  std::vector<int> processors(static_cast<std::size_t>(omp_get_place_num_procs(number % places)));
+  omp_get_place_proc_ids(number % places, processors.data());
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  for (const int processor : processors) CPU_SET(processor, &set);
+  ::pthread_setaffinity_np(helper.native_handle(), sizeof set, &set);
 }
 
 bool is_taken(std::uint32_t turn) { return turn % 2 == 1; }
@@ -65,19 +84,17 @@ WithinTeam::~WithinTeam() {
 }
 
 Crew::~Crew() {
+  leave_to_parent();
   work_ = nullptr;
-  for (const auto& helper : helpers_) call(*helper);
-  for (const auto& helper : helpers_) {
-    if (process_ == ::getpid())
-      helper->thread.join();
-    else
-      helper->thread.detach();
-  }
+  for (const auto& helper : helpers_)  // those that were called before exit() within work will come
+    if (is_taken(helper->turn.load(std::memory_order_acquire))) call(*helper);
+  for (const auto& helper : helpers_) helper->thread.join();
 }
 
 void Crew::run(int members, const std::function<void(int, int)>& work) {
   const WithinTeam within;
-  grow(members);
+  leave_to_parent();
+  grow(std::min(members, omp_get_thread_limit()));
   const std::size_t helpers = std::min(helpers_.size(), static_cast<std::size_t>(members - 1));
   work_ = &work;
   done_.store(0, std::memory_order_relaxed);
@@ -97,6 +114,14 @@ void Crew::run(int members, const std::function<void(int, int)>& work) {
     await_change(done_, done, members > omp_get_num_procs());
 }
 
+/// The threads of a process stay behind where it is forked: they can be neither joined nor detached.
+void Crew::leave_to_parent() {
+  if (process_ == ::getpid()) return;
+  for (auto& helper : helpers_) static_cast<void>(helper.release());
+  helpers_.clear();
+  process_ = ::getpid();
+}
+
 void Crew::grow(int members) {
   while (may_grow_ && static_cast<int>(helpers_.size()) < members - 1) {
     helpers_.push_back(std::make_unique<Helper>());
@@ -104,10 +129,12 @@ void Crew::grow(int members) {
     const int number = static_cast<int>(helpers_.size());
     try {
       helper.thread = std::thread([this, &helper, number] { help(helper, number); });
-    } catch (const std::system_error&) {
+    } catch (const std::exception&) {  // the system has no thread or no memory for it
       helpers_.pop_back();
       may_grow_ = false;
+      return;
     }
+    bind(helper.thread, number);
   }
 }
 
@@ -126,8 +153,9 @@ void Crew::help(Helper& own, int number) {
       continue;
     }
     if (!own.turn.compare_exchange_strong(turn, turn + 1, std::memory_order_acq_rel)) continue;
-    if (work_ == nullptr) return;
-    (*work_)(number, number);
+    const auto* const work = work_.load();
+    if (work == nullptr) return;
+    (*work)(number, number);
     done_.fetch_add(1, std::memory_order_release);
     done_.notify_one();
   }

@@ -23,25 +23,27 @@ class Crew {
 
   /// Calls work(member, thread) once for each member in [0, members), and returns when all calls have. `thread` is the
   /// number of the thread that calls: `member` or, for the leader, 0. Only the leader may call this, and not within
-  /// work, which must not throw. Uses fewer threads if the system does not start as many.
+  /// work, which must not throw. Uses fewer threads from then on if the system does not start as many, and no more than
+  /// OMP_THREAD_LIMIT.
   void run(int members, const std::function<void(int member, int thread)>& work);
 
  private:
   struct alignas(64) Helper {
-    std::atomic<std::uint32_t> turn = kTaken;  ///< even: its member waits for a thread; odd: a thread has taken it
+    std::atomic<std::uint32_t> turn = kTaken;  ///< even: called, and not taken yet; odd: a thread has taken its member
     std::thread thread;
   };
   static constexpr std::uint32_t kTaken = 1;
 
+  void leave_to_parent();
   void grow(int members);
   void call(Helper& helper);
   void help(Helper& own, int number);
 
   std::vector<std::unique_ptr<Helper>> helpers_;  ///< of the members from 1 on
-  pid_t process_ = ::getpid();                    ///< a process that was forked has none of the threads
+  pid_t process_ = ::getpid();                    ///< that has started the threads
   bool may_grow_ = true;
-  const std::function<void(int, int)>* work_ = nullptr;  ///< null: the helpers that are called end
-  std::atomic<std::uint32_t> done_ = 0;                  ///< members for which helpers have worked
+  std::atomic<const std::function<void(int, int)>*> work_ = nullptr;  ///< null: helpers that are called end
+  std::atomic<std::uint32_t> done_ = 0;                               ///< members for which helpers have worked
 };
 
 /// Whether the calling thread works for a member of a team.

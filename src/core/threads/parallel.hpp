@@ -33,10 +33,11 @@ class ThreadLimit {
 /// DeviceError if the system does not allow that many threads.
 void require_threads(int threads);
 
-/// Calls work(member, thread) once for each of `threads` members of a team, in parallel; `thread` is the number, in the
-/// team, of the thread that calls. Members share what there is to do and take of it as long as there is some: the
-/// calling thread also works for those whose threads come late, or not at all, or are not started because it belongs to
-/// a team itself. The exception of the lowest member is rethrown after all are done.
+/// Calls work(member, thread) once for each of `threads` members of a team; `thread` is the number, in the team, of the
+/// thread that calls. Members share what there is to do, take of it as long as there is some, and must not wait for one
+/// another: where threads come late, or not at all, or are not started because the caller belongs to a team itself, the
+/// calling thread works for their members after its own. The exception of the lowest member is rethrown after all are
+/// done.
 void run_team(int threads, const std::function<void(int member, int thread)>& work);
 
 /// Calls work(i) for i in [0, count) on the threads of a team, dynamically scheduled. The exception of the lowest i is

@@ -3,9 +3,15 @@
 #include <gtest/gtest.h>
 #include <omp.h>
 #include <pthread.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <atomic>
+#include <csignal>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -28,16 +34,6 @@ TEST(Parallel, EachMemberOfATeamIsWorkedForOnceByItsThreadOrTheCallers) {
       });
       for (const auto& count : calls) EXPECT_EQ(count, 1);
     }
-}
-
-TEST(Parallel, ThreadsOfATeamWorkSideBySide) {
-  std::atomic<int> there = 0;
-  run_team(3, [&](int member, int thread) {
-    EXPECT_EQ(thread, member);
-    ++there;
-    while (there < 3) std::this_thread::yield();
-  });
-  EXPECT_EQ(there, 3);
 }
 
 TEST(Parallel, ATeamWithinATeamIsOneThread) {
@@ -74,15 +70,63 @@ TEST(Parallel, MembersWhoseThreadsAreRefusedAreWorkedForToo) {
   EXPECT_EQ(by, (std::vector{0, 0, 0, 0}));
 }
 
-/// A process that was forked has the memory of the other's team, but none of its threads.
-TEST(Parallel, ThreadsThatNeverComeAreNotWaitedFor) {
-  run_team(3, [](int, int) {});
-  const auto count_and_leave = [] {
+/// The numbers of the threads that work for the members, who wait for one another here to see that there are as many.
+std::vector<int> side_by_side(int members) {
+  std::vector<int> by(static_cast<std::size_t>(members), -1);
+  std::atomic<int> there = 0;
+  run_team(members, [&](int member, int thread) {
+    by[static_cast<std::size_t>(member)] = thread;
+    ++there;
+    while (there < members) std::this_thread::yield();
+  });
+  return by;
+}
+
+TEST(Parallel, ThreadsOfATeamWorkSideBySide) { EXPECT_EQ(side_by_side(3), (std::vector{0, 1, 2})); }
+
+TEST(Parallel, AForkedProcessHasATeamOfItsOwn) {
+  side_by_side(3);
+  const auto leave = [] { std::exit(side_by_side(3) == std::vector{0, 1, 2} ? 7 : 1); };
+  EXPECT_EXIT(leave(), ::testing::ExitedWithCode(7), "");
+}
+
+TEST(Parallel, AProcessEndsFromWithinATeam) {
+  side_by_side(3);
+  const auto leave = [] { run_team(3, [](int member, int) { member == 0 ? std::exit(7) : void(); }); };
+  for (int i = 0; i < 10; ++i) EXPECT_EXIT(leave(), ::testing::ExitedWithCode(7), "");
+}
+
+std::atomic<int> held = 0;
+std::atomic<bool> holding = false;
+
+TEST(Parallel, ThreadsThatHaveNotComeAreNotWaitedFor) {
+  struct sigaction hold {};
+  struct sigaction before {};
+  hold.sa_handler = [](int) {
+    ++held;
+    while (holding) ::sched_yield();
+  };
+  ASSERT_EQ(sigaction(SIGUSR2, &hold, &before), 0);
+  std::thread([] {  // whose helpers are held within a handler
+    side_by_side(3);
+    holding = true;
+    int helpers = 0;
+    for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+      std::string name;
+      std::getline(std::ifstream(task.path() / "comm"), name);
+      if (name == "spdnn crew")
+        helpers += ::syscall(SYS_tgkill, ::getpid(), std::stoi(task.path().filename()), SIGUSR2) == 0 ? 1 : 0;
+    }
+    ASSERT_GE(helpers, 2);
+    while (held < helpers) std::this_thread::yield();
     std::vector<int> by(3, -1);
     run_team(3, [&](int member, int thread) { by[static_cast<std::size_t>(member)] = thread; });
-    std::exit(by == std::vector{0, 0, 0} ? 7 : 1);
-  };
-  EXPECT_EXIT(count_and_leave(), ::testing::ExitedWithCode(7), "");
+    EXPECT_EQ(by, (std::vector{0, 0, 0}));
+    holding = false;
+    EXPECT_EQ(side_by_side(3), (std::vector{0, 1, 2})) << "they come again";
+  })
+      .join();
+  ASSERT_EQ(sigaction(SIGUSR2, &before, nullptr), 0);
 }
 
 TEST(Parallel, TheFirstExceptionComesOutAndNothingIsBegunAfterIt) {
