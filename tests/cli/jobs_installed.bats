@@ -34,8 +34,8 @@ has() { grep -qxF -- "$1" arguments; }
   printf 'done 0\n%.0s' 1 2 >starts
   for name in first ''; do
     env -i HOME="$HOME" PATH="$PATH" SLURM_JOB_ID=7 SLURM_JOB_NAME=spdnn-infer SLURM_NTASKS=1 SLURM_JOB_NODELIST=n0 \
-      bash "$jobs/infer.sbatch" "$jobs" '' "$name" --network 'my net.spdnn'
-    grep -qF "$prefix/bin/spdnn infer --network my net.spdnn " started
+      bash "$jobs/infer.sbatch" "$jobs" '' "$name" --network 'my  net.spdnn'
+    grep -qF "$prefix/bin/spdnn infer --network my  net.spdnn " started
     [ -s "$HOME/spdnn/cluster/${name:-infer-7}.json" ]
   done
 }

@@ -118,6 +118,8 @@ print(model.infer(numpy.load("../images.npy"), variant="conv_dense", verify="all
   run env -C empty ../venv/bin/spdnn infer --model ../model.safetensors --inputs ../images.npy --variant conv_dense
   echo "$output"
   [ "$status" -eq 0 ]
+  run env -C empty ../venv/bin/spdnn infre
+  [ "$status" -eq 2 ]
   [ "$(venv/bin/python -c 'from importlib.metadata import requires; print(*requires("spdnn"))')" = "numpy scipy" ]
   venv/bin/python - <<'END'
 import base64, hashlib, importlib.metadata, pathlib, sys

@@ -138,6 +138,7 @@ TEST(LaunchOfOneNode, AllRanksAreOnOneNodeOnlyWhereTheLauncherSaysSo) {
   within_step["SLURM_STEP_NUM_TASKS"] = within_step["SLURM_STEP_NUM_NODES"] = "1";
   EXPECT_FALSE(one_node(within_step, "OMPI_COMM_WORLD_LOCAL_SIZE", "2"));
   EXPECT_FALSE(one_node({{"OMPI_COMM_WORLD_RANK", "0"}}, "OMPI_COMM_WORLD_LOCAL_SIZE", "2"));
+  EXPECT_FALSE(launch_in({{"PALS_RANKID", "0"}}).one_node) << "neither number is known";
 }
 
 INSTANTIATE_TEST_SUITE_P(Environments, LaunchOf, ::testing::ValuesIn(environments()),

@@ -561,6 +561,17 @@ TEST_P(ModelEngines, SayWhatTheyDoNotTake) {
   EXPECT_FALSE(support_of(variant(), model, {.precision = variant().precisions.front()}).takes());
 }
 
+TEST(ModelEngineMemory, CountsWeightsOnce) {
+  constexpr Index kWidth = 512;
+  testing::Rng rng(1);
+  testing::ModelBuilder builder;
+  const ValueId x = builder.input({kBatchExtent, kWidth});
+  const Model model = builder.finish({builder.add(testing::random_linear(rng, kWidth, kWidth, 1), {x})});
+  const Support support = support_of(find_model_variant("conv_dense"), model, {.batch = 1, .threads = 1});
+  EXPECT_GE(support.working_bytes, sizeof(float) * kWidth * kWidth);
+  EXPECT_LT(support.working_bytes, sizeof(float) * kWidth * kWidth * 3 / 2);
+}
+
 /// The relative error of the outputs, in the 2-norm.
 double relative_error(const std::vector<Bounded>& expected, const std::vector<Tensor>& found) {
   double off = 0;

@@ -70,10 +70,10 @@ Document document_of(const Network& network, const Passes& passes, std::optional
 }
 
 TEST(Spy, ASmallMatrixIsShownEntryByEntry) {
-  const Grid grid = network_sections::spy(make_layer(4, {{{0, 1.0F}, {3, 1.0F}, {3, 2.0F}}, {}}, {}).weights);
+  const Grid grid = network_sections::spy(make_layer(4, {{{0, 1.0F}, {3, 1.0F}, {3, 2.0F}}, {{1, 1.0F}}}, {}).weights);
   EXPECT_EQ(grid.rows, 2U);
   EXPECT_EQ(grid.columns, 4U);
-  EXPECT_EQ(grid.counts, (std::vector<std::uint64_t>{1, 0, 0, 2, 0, 0, 0, 0}));
+  EXPECT_EQ(grid.counts, (std::vector<std::uint64_t>{1, 0, 0, 2, 0, 1, 0, 0}));
 }
 
 TEST(Spy, CellsTakeRowsAndColumnsOfALargeOneTogether) {

@@ -35,15 +35,21 @@ using testing::make_matrix;
 using testing::Rows;
 
 TEST(TakenOrder, HasEachImageOnceAndSpreadsWhatLiesSideBySide) {
+  const auto has_each_once = [](Index images, int ranks) {
+    std::vector<Index> order = taken_order(images, ranks);
+    std::sort(order.begin(), order.end());
+    std::vector<Index> all(images);
+    std::iota(all.begin(), all.end(), Index{0});
+    return order == all;
+  };
   for (const int ranks : {1, 2, 7, 64})
-    for (const Index images : {0U, 1U, 5U, 100U, 1000U, 60000U}) {
-      const std::vector<Index> order = taken_order(images, ranks);
-      std::vector<Index> sorted = order;
-      std::sort(sorted.begin(), sorted.end());
-      std::vector<Index> all(images);
-      std::iota(all.begin(), all.end(), Index{0});
-      EXPECT_EQ(sorted, all) << images << " images, " << ranks << " ranks";
-    }
+    for (const Index images : {0U, 1U, 5U, 100U, 1000U, 60000U})
+      EXPECT_TRUE(has_each_once(images, ranks)) << images << " images, " << ranks << " ranks";
+  for (Index blocks = 32; blocks <= 132; ++blocks) {
+    const Index images = 32 * blocks;
+    ASSERT_EQ(dealt_block(images, 2), 32U);
+    EXPECT_TRUE(has_each_once(images, 2)) << blocks << " blocks";
+  }
   constexpr Index kImages = 60000;
   constexpr Index kWindow = 2400;
   for (const int ranks : {2, 7, 13}) {

@@ -167,6 +167,14 @@ TEST(OnnxHostile, ASumThatIsLargerThanTheProductIsNoGemm) {
   EXPECT_EQ(refusal(file), "net.onnx: node 'y' (Gemm): input 3 'c': 3 x 4 cannot be added to 1 x 4");
 }
 
+TEST(OnnxHostile, OutputsThatSeveralNodesLeaveOutAreNoValue) {
+  File file;
+  file.input("x", {-1, 2}).output("y");
+  file.node("Relu", {"x"}, "a").add_output("");
+  file.node("Tanh", {"a"}, "y").add_output("");
+  EXPECT_NO_THROW(file.read());
+}
+
 TEST(OnnxHostile, GraphsThatAreNoneAreRefused) {
   const auto of = [](auto build) {
     File file;

@@ -441,6 +441,8 @@ TEST_F(Safetensors, NodesThatDoNotFitTheirWeightsAreRefused) {
   refuses_architecture(convolution(R"("cin":2,"cout":2,"kernel":1,"groups":3)"), "3 groups do not divide 2 input");
   refuses_architecture(convolution(R"("cin":2,"cout":2,"kernel":3)"),
                        "model.safetensors is 2 x 2 x 1 x 1, expected 2 x 2 x 3 x 3");
+  refuses_architecture(convolution(R"("cin":1,"cout":4,"kernel":1)"),
+                       "model.safetensors is 2 x 2 x 1 x 1, expected 4 x 1 x 1 x 1");
   refuses_architecture(convolution(R"("cin":2147483647,"cout":2147483647,"kernel":2147483647)"),
                        "expected 2147483647 x");
   refuses_architecture(convolution(R"("cin":2,"cout":2,"kernel":1)"), "has no tensor 'c.bias'", {small_filters[0]});
