@@ -20,9 +20,9 @@ const Block& block_of(const Document& document, const std::string& id) {
 
 /// A chart in a few lines: kind, axes, categories, and each series with its points.
 inline std::string text_of(const Chart& chart) {
-  const auto axis = [](const Axis& axis) {
-    return fmt::format("{}{}{}", axis.title, axis.logarithmic ? " (log)" : "",
-                       axis.end ? fmt::format(" to {:.4g}", *axis.end) : "");
+  const auto axis = [](const Axis& of) {
+    return fmt::format("{}{}{}", of.title, of.logarithmic ? " (log)" : "",
+                       of.end ? fmt::format(" to {:.4g}", *of.end) : "");
   };
   const char* const kinds[] = {"bars", "stacked bars", "lines", "spy"};
   const std::string y = axis(chart.y);

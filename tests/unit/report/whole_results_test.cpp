@@ -25,14 +25,12 @@ const LineOrigin gpu_first{.host = "h1",
                            .threads = 16,
                            .version = "1.0",
                            .commit = "aaa"};
-const LineOrigin gpu_later{.host = "h1",
-                           .cpu = "Xeon",
-                           .device = "H100",
-                           .driver = "550",
-                           .cuda = "12.4",
-                           .threads = 16,
-                           .version = "1.1",
-                           .commit = "bbb"};
+const LineOrigin gpu_later = [] {
+  LineOrigin later = gpu_first;
+  later.version = "1.1";
+  later.commit = "bbb";
+  return later;
+}();
 const LineOrigin cpu_clean{.host = "h2",
                            .cpu = "EPYC",
                            .device = "",

@@ -474,14 +474,19 @@ class MadeUp final : public ModelEngine {
   std::optional<Index> overflow() const override { return {}; }
 };
 
+ModelVariant made_up_variant() {
+  return {"made_up",
+          Device::cpu,
+          "for tests",
+          {Precision::fp32},
+          [](const Model&, const ModelEngineOptions&) { return Support{}; },
+          [](std::shared_ptr<const Model>, const ModelEngineOptions&, const Support&) -> std::unique_ptr<ModelEngine> {
+            return std::make_unique<MadeUp>();
+          }};
+}
+
 TEST(ModelVerify, NodeByNodeNamesTheNodeThatIsFarthestOff) {
-  const ModelVariant variant{"made_up",
-                             Device::cpu,
-                             "for tests",
-                             {Precision::fp32},
-                             [](const Model&, const ModelEngineOptions&) { return Support{}; },
-                             [](std::shared_ptr<const Model>, const ModelEngineOptions&,
-                                const Support&) -> std::unique_ptr<ModelEngine> { return std::make_unique<MadeUp>(); }};
+  const ModelVariant variant = made_up_variant();
   const Linear sum{testing::make_matrix(2, {{{0, 1.F}, {1, 1.F}}, {{1, 1.F}}}), {}};
   ModelBuilder builder;
   const ValueId x = builder.input({kBatchExtent, 2});
@@ -501,13 +506,7 @@ TEST(ModelVerify, NodeByNodeNamesTheNodeThatIsFarthestOff) {
 
 /// The sum of large numbers has a wide bound, of which nothing is left for the ReLU that reads what the engine found.
 TEST(ModelVerify, NodeByNodeHoldsANodeToTheBoundForItsOwnInputs) {
-  const ModelVariant variant{"made_up",
-                             Device::cpu,
-                             "for tests",
-                             {Precision::fp32},
-                             [](const Model&, const ModelEngineOptions&) { return Support{}; },
-                             [](std::shared_ptr<const Model>, const ModelEngineOptions&,
-                                const Support&) -> std::unique_ptr<ModelEngine> { return std::make_unique<MadeUp>(); }};
+  const ModelVariant variant = made_up_variant();
   ModelBuilder builder;
   const ValueId x = builder.input({kBatchExtent, 2});
   const ValueId y = builder.add(Linear{testing::make_matrix(2, {{{0, 1e6F}, {1, -1e6F}}}), {}}, {x});

@@ -18,6 +18,7 @@
 #include "spdnn/inference.hpp"
 #include "support/battery.hpp"
 #include "support/reports.hpp"
+#include "support/stoppable_run.hpp"
 #include "support/thread_ranks.hpp"
 #include "temporary_directory.hpp"
 
@@ -35,30 +36,6 @@ class RunsInParts : public ::testing::Test {
   }
 
   Report run() const { return testing::report_of(spec_, network_, images_); }
-
-  /// The report of the last of some ranks' runs, or none where they were stopped.
-  static std::optional<Report> run_on(int ranks, const InferenceSpec& spec, const Network& network,
-                                      const ImageSet& images,
-                                      const std::function<void(InferenceSpec&, int)>& change = {}) {
-    std::optional<Report> found;
-    const auto work = [&](Communicator& rank) {
-      InferenceSpec own = spec;
-      if (change) change(own, rank.place().rank);
-      InferenceOnRanks inference(own, rank);
-      if (rank.is_root())
-        inference.load(network, images);
-      else
-        inference.load();
-      inference.plan();
-      try {
-        inference.run();
-        if (rank.is_root()) found = inference.report();
-      } catch (const Stopped&) {
-      }
-    };
-    for (const auto& thrown : testing::on_ranks(ranks, work)) EXPECT_EQ(thrown, nullptr);
-    return found;
-  }
 
   TemporaryDirectory directory_;
   Network network_ = testing::deep_network(12);
@@ -113,7 +90,7 @@ TEST_F(RunsInParts, OnRanksTheFirstShowsProgressAndSharesAreFixed) {
   const auto counted = [&](InferenceSpec& own, int rank) {
     own.progress = [&shown, rank](const ProgressUpdate&) { ++shown[static_cast<std::size_t>(rank)]; };
   };
-  const Report report = run_on(3, spec_, network_, images_, counted).value();
+  const Report report = testing::stoppable_run(3, spec_, network_, images_, counted).value();
   EXPECT_GT(shown[0], 0);
   EXPECT_EQ(shown[1] + shown[2], 0);
   const auto fixed = [](const Report& of) {
@@ -125,7 +102,7 @@ TEST_F(RunsInParts, OnRanksTheFirstShowsProgressAndSharesAreFixed) {
     return note.starts_with("part of the run was computed by");
   }));
   spec_.deal = Deal::fixed;
-  EXPECT_EQ(fixed(run_on(3, spec_, network_, images_).value()), 0);
+  EXPECT_EQ(fixed(testing::stoppable_run(3, spec_, network_, images_).value()), 0);
 }
 
 /// 1 + 2^-30 - 1, which is nothing in fp32.

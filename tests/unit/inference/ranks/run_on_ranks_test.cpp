@@ -26,6 +26,7 @@
 #include "spdnn/files.hpp"
 #include "support/battery.hpp"
 #include "support/dealt_work.hpp"
+#include "support/stoppable_run.hpp"
 #include "support/streamed.hpp"
 #include "support/thread_ranks.hpp"
 #include "temporary_directory.hpp"
@@ -177,29 +178,16 @@ TEST(ImagesToVerify, AreThoseOfTheFileAndNotThoseThatTheRanksGot) {
 /// categories, or nothing if the run was stopped.
 std::optional<Categories> run_with_checkpoint(int ranks, int question, const std::string& checkpoint,
                                               const Network& network, const ImageSet& images) {
-  std::optional<Categories> found;
-  const auto work = [&](Communicator& rank) {
-    InferenceSpec spec;
-    spec.variant = "cpu_openmp";
-    spec.threads = 1;
-    spec.passes = parse_passes("dead");
-    spec.batch = 10;
-    spec.checkpoint = checkpoint;
-    spec.stop = [asked = 0, question]() mutable { return ++asked >= question; };
-    InferenceOnRanks inference(spec, rank);
-    if (rank.is_root())
-      inference.load(network, images);
-    else
-      inference.load();
-    inference.plan();
-    try {
-      inference.run();
-      if (rank.is_root()) found = inference.report().outcome.categories;
-    } catch (const Stopped&) {
-    }
-  };
-  for (const auto& thrown : testing::on_ranks(ranks, work)) EXPECT_EQ(thrown, nullptr);
-  return found;
+  InferenceSpec spec;
+  spec.variant = "cpu_openmp";
+  spec.threads = 1;
+  spec.passes = parse_passes("dead");
+  spec.batch = 10;
+  spec.checkpoint = checkpoint;
+  spec.stop = [asked = 0, question]() mutable { return ++asked >= question; };
+  const std::optional<Report> report = testing::stoppable_run(ranks, spec, network, images);
+  if (!report) return std::nullopt;
+  return report->outcome.categories;
 }
 
 TEST(StoppedOnRanks, AnyNumberOfRanksGoesOnWithAllImagesThatAreLeft) {
