@@ -1,6 +1,7 @@
 #include "core/threads/background.hpp"
 
 #include <gtest/gtest.h>
+#include <pthread.h>
 
 #include <atomic>
 
@@ -36,6 +37,18 @@ TEST(Background, IsStoppedAndWaitedForWhenNobodyAsks) {
     });
   }
   EXPECT_TRUE(ended);
+}
+
+TEST(Background, IsWorkedForWhereItIsAskedForIfTheSystemHasNoThread) {
+  pthread_attr_t before;
+  pthread_attr_t endless;
+  ASSERT_EQ(pthread_getattr_default_np(&before), 0);
+  ASSERT_EQ(pthread_getattr_default_np(&endless), 0);
+  ASSERT_EQ(pthread_attr_setstacksize(&endless, std::size_t{1} << 48), 0);
+  ASSERT_EQ(pthread_setattr_default_np(&endless), 0);
+  Background<std::thread::id> refused([](const std::stop_token& /*stop*/) { return std::this_thread::get_id(); });
+  EXPECT_EQ(pthread_setattr_default_np(&before), 0);
+  EXPECT_EQ(refused.get(), std::this_thread::get_id());
 }
 
 }  // namespace
