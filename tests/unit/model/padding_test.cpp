@@ -75,6 +75,8 @@ TEST(FoldPadding, OtherPadsBeforeAConvolutionStay) {
   expect_stays(case_of({kN, 2, 8, 7}, Pad{{0, 1, 0, 0}, {0, 0, 0, 0}}, convolution));
   expect_stays(case_of(image_shape, Pad{{0, 1, 0, 0}, {0, -1, 0, 0}}, convolution));
   expect_stays(case_of({2, 3, 8, 7}, Pad{{1, 0, 0, 0}, {0, 0, 0, 0}}, convolution));
+  expect_stays(case_of({2, 3, 8, 7}, Pad{{0, 0, 0, 0}, {1, 0, 0, 0}}, convolution));
+  expect_stays(case_of({kN, 2, 8, 7}, Pad{{0, 0, 0, 0}, {0, 1, 0, 0}}, convolution));
   expect_stays(case_of(image_shape, Pad{{0, 0, 1, 1}, {0, 0, 1, 1}}, Activation{}));
 }
 
@@ -114,6 +116,14 @@ TEST(FoldPadding, PoolsThatWouldHaveOtherWindowsKeepTheirPad) {
   // Rounded up, the last window begins in what is padding then.
   expect_stays(case_of(image_shape, Activation{}, Pad{{0, 0, 0, 0}, {0, 0, 1, 0}}, max_pool(window, true)));
   folded(case_of(image_shape, Activation{}, Pad{{0, 0, 0, 0}, {0, 0, 0, 1}}, max_pool(window, true)), 1);
+  // Other channels, or other images.
+  for (const Extent more : {1, -1}) {
+    const Operation& pool = max_pool(window);
+    expect_stays(case_of(image_shape, Activation{}, Pad{{0, more, 0, 0}, {0, 0, 0, 0}}, pool));
+    expect_stays(case_of(image_shape, Activation{}, Pad{{0, 0, 0, 0}, {0, more, 0, 0}}, pool));
+    expect_stays(case_of({2, 3, 8, 7}, Activation{}, Pad{{more, 0, 0, 0}, {0, 0, 0, 0}}, pool));
+    expect_stays(case_of({2, 3, 8, 7}, Activation{}, Pad{{0, 0, 0, 0}, {more, 0, 0, 0}}, pool));
+  }
   // A part of the image is cut off.
   expect_stays(case_of(image_shape, Activation{}, Pad{{0, 0, -1, 0}, {0, 0, 0, 0}}, max_pool(window)));
   expect_stays(case_of(image_shape, Activation{}, Pad{{0, 0, -2, 0}, {0, 0, 2, 0}}, max_pool(window)));

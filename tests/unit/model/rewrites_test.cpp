@@ -79,18 +79,19 @@ TEST(FoldConstants, WhatIsLargerThanItsMakingStays) {
 
 TEST(FoldConstants, WhatIsNotLargeGoesAndWhatIsNoLargerThanItsMaking) {
   constexpr Extent kSide = 2048;
-  const auto folded = [](Extent rows, bool from_all) {
+  const auto folded = [](Extent rows, Extent from) {
     ModelBuilder builder;
-    const Shape shape{1, 1, from_all ? rows : 1, kSide};
+    const Shape shape{1, 1, from, kSide};
     const ValueId row =
         builder.constant(make_tensor(shape, std::vector<float>(static_cast<std::size_t>(shape[2] * kSide), 1)));
-    const Operation pad = Pad{{0, 0, 0, 0}, {0, 0, rows - 1, 0}, 0};
-    Model model = builder.finish({builder.add(from_all ? Operation{Activation{}} : pad, {row})});
+    const Operation pad = Pad{{0, 0, 0, 0}, {0, 0, rows - from, 0}, 0};
+    Model model = builder.finish({builder.add(rows == from ? Operation{Activation{}} : pad, {row})});
     return fold_constants(model) == 1;
   };
-  EXPECT_TRUE(folded(kSide, false));
-  EXPECT_FALSE(folded(kSide + 1, false));
-  EXPECT_TRUE(folded(kSide + 1, true));
+  EXPECT_TRUE(folded(kSide, 1));
+  EXPECT_FALSE(folded(kSide + 1, 1));
+  EXPECT_TRUE(folded(kSide + 1, kSide + 1));
+  EXPECT_FALSE(folded(kSide + 2, kSide + 1));
 }
 
 // ---- Channels ----

@@ -87,6 +87,10 @@ TEST(ModelShapes, OperationsRefuseWhatDoesNotFit) {
   const Window split{.kernel = {1, 2}, .dilation = {1, 2}, .pad_begin = {0, 1}, .pad_end = {0, 1}};
   EXPECT_EQ(refusal_of_shapes(Pool{.window = split}, {{kN, 4, 1, 1}}),
             "a window of the pool lies in the padding alone");
+  // The first window has its second tap in the image, the second window too, and the last one its first tap.
+  const Window middle{.kernel = {1, 2}, .dilation = {1, 3}, .pad_begin = {0, 3}, .pad_end = {0, 2}};
+  EXPECT_EQ(refusal_of_shapes(Pool{.window = middle}, {{kN, 4, 1, 2}}),
+            "a window of the pool lies in the padding alone");
   EXPECT_EQ(refusal_of_shapes(Activation{}, {{2}, {2}}), "takes 1 input, not 2");
   EXPECT_EQ(refusal_of_shapes(GlobalPool{}, {{kN, 4}}), "takes images N x C x H x W or sequences N x C x W, not N x 4");
   for (const Operation& moving : {Operation(Pool{.window = {.kernel = {2, 2}}}), Operation(convolution_of(4, 2, {})),

@@ -158,6 +158,7 @@ TEST(Activations, GoNeitherWithMergeNorWithACheckpoint) {
 }
 
 struct Written : ::testing::Test {
+  Written() { uniform.value = 0.75F; }
   std::filesystem::path write(const std::string& name, const CsrMatrix& matrix, OutputForm form) {
     const std::filesystem::path path = std::filesystem::path(::testing::TempDir()) / name;
     AtomicFile file(path);

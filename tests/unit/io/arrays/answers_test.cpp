@@ -92,6 +92,7 @@ TEST_F(Answers, LabelsInTheColumnHeadedClass) {
   refused("image,class\n\"a\nb\",2\n2,1\n3\n", "labels.csv:5: 1 fields, expected 2");
   refused("image,class\n1,2,3\n", "labels.csv:2: 3 fields, expected 2");
   refused("image,class\n\"a\nb\",2\n22,1x\n", "labels.csv:4:4: expected a whole number");
+  refused("image,class\n\"a\nb\",2x\n", "labels.csv:3:4: expected a whole number");
   refused("image,class\n1,0\n2,1\n3,3\n", "number 3 is label 3, expected 0 to 2");
 }
 

@@ -134,6 +134,14 @@ TEST_F(ImageTensors, IdxPlainAndZipped) {
   refuses(idx(), "images of 2 x 3, expected 3 x 2 x 3", of(colour_images));
 }
 
+TEST_F(ImageTensors, DarkImagesAreReadHoweverFewBytesTheyAreZippedTo) {
+  const std::string dark = big_endian(0x803) + big_endian(1000) + big_endian(20) + big_endian(30);
+  const std::string zipped = gzip(dark + std::string(1000 * 20 * 30, '\0'));
+  ASSERT_LT(zipped.size() * 258, 1000U * 20 * 30);
+  const std::vector<float> values = read(written(directory_ / "dark", zipped), of({kBatchExtent, 1, 20, 30}));
+  EXPECT_EQ(values, std::vector<float>(1000 * 20 * 30));
+}
+
 TEST_F(ImageTensors, TheLengthsOfAnIdxFileHaveFourBytes) {
   const auto path = written(directory_ / "header", big_endian(0x803) + big_endian(0x01020304) + big_endian(0x05060708) +
                                                        big_endian(0x090a0b0c) + "pixels");
@@ -310,6 +318,13 @@ TEST_F(ImageTensors, ArraysInBothLayouts) {
   write_npy(path, Tensor{{6, 2, 3}, values});
   EXPECT_EQ(read(path, of(grey_images)), values) << "axes of length 1 may be left out";
   refuses(path, "images of 2 x 3, expected 3 x 2 x 3", of(colour_images));
+  write_npy(path, Tensor{{3, 4, 2}, std::vector<float>(24)});
+  refuses(path, "as the model takes them; its channels are last, which is layout nhwc", of({kBatchExtent, 2, 4}));
+  request = of({kBatchExtent, 4, 2});
+  request.layout = ImageLayout::channels_last;
+  refuses(path, "as the model takes them; its channels are first, which is layout nchw", request);
+  write_npy(path, Tensor{{3, 8}, std::vector<float>(24)});
+  expect_refused(path, "images of 8, expected 2 x 4", [&] { read_image_tensor(path, of({kBatchExtent, 2, 4})); });
   write_npy(path, Tensor{{0, 2, 3}, std::vector<float>{}});
   refuses(path, "holds no images", of(grey_images));
   write_npy(path, Tensor{{1, 2, 3}, std::vector<float>{1, 2, NAN, 4, 5, 6}});

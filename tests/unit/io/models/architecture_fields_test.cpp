@@ -61,7 +61,9 @@ TEST_F(ArchitectureFields, HaveNoValueOfAnotherType) {
                                 Json{{"a", 1}},
                                 Json(-1.5),
                                 Json(3'000'000'000U),
-                                Json(std::vector<Json>{Json(true)})};
+                                Json(std::vector<Json>{Json(true)}),
+                                Json(std::vector<Json>{Json(true), Json(1U)}),
+                                Json(std::vector<Json>{Json(1U), Json(true)})};
   for_each_field([&](std::size_t i, const std::string& field) {
     for (const Json& other : wrong) {
       Json json = with_first_nodes(i + 1);

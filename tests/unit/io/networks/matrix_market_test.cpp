@@ -66,6 +66,7 @@ TEST(MatrixMarket, BadFilesAreNamed) {
       {real_banner + "2 2 1\n3 1 1\n", "m.mtx:3:1: input 3 is outside 1..2"},
       {real_banner + "2 2 1\n1 1\n", "m.mtx:3:4: the line ends after 2 columns, expected input, output, weight"},
       {real_banner + "% c\n2 2 2\n1 1 1\n1 1 1\n", "m.mtx:5:1: input 1 and output 1 are given twice, expected once"},
+      {real_banner + "2 2 2\n2 2 1\n2 2 1\n", "m.mtx:4:1: input 2 and output 2 are given twice, expected once"},
       {real_banner + "2 2 2\n1 1 1\n", "m.mtx:2:1: the header states 2 entries, but the file has 1"},
       {real_banner + "2 2 1\n1 1 1\n1 2 1\n", "m.mtx:2:1: the header states 1 entries, but the file has 2"},
       {"%%MatrixMarket matrix coordinate pattern general\n2 2 1\n1 1 1\n",
@@ -86,6 +87,14 @@ TEST(MatrixMarket, SymmetricFilesHoldEachPairOnce) {
   const CsrMatrix pattern = market_matrix("%%MatrixMarket matrix coordinate pattern symmetric\n2 2 1\n2 1\n");
   EXPECT_TRUE(
       test::same(pattern, market_matrix("%%MatrixMarket matrix coordinate pattern general\n2 2 2\n2 1\n1 2\n")));
+  for (const char* const half : {"300 1\n", "1 300\n"}) {
+    const std::string text = std::string("%%MatrixMarket matrix coordinate pattern symmetric\n300 300 1\n") + half;
+    TextSource source("m.mtx", text);
+    const CsrMatrix images = read_matrix_market_images(source, {}, {}).to_csr();
+    EXPECT_EQ(images.rows, 300U);
+    EXPECT_EQ(images.degree(0), 1U);
+    EXPECT_EQ(images.degree(299), 1U) << half;
+  }
 }
 
 TEST(MatrixMarket, SizesAreBelievedAsFarAsTheFileGoes) {

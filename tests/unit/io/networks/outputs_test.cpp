@@ -98,6 +98,11 @@ TEST_F(Outputs, ADirectoryOfLayersIsNotTheOneThatALayerIsReadFrom) {
   EXPECT_EQ(problem_of({out}, {net_ / "notes"}), "no error");
   EXPECT_EQ(problem_of({out}, {net_}), "OUT net: would overwrite --in1 net, expected another name");
   EXPECT_EQ(problem_of({{"OUT", directory_ / "other", true}}, {net_ / "n4-l1.tsv"}), "no error");
+  const fs::path before = fs::current_path();
+  fs::current_path(net_);
+  EXPECT_EQ(problem_of({{"OUT", ".", true}}, {"n4-l1.tsv"}),
+            "OUT .: would overwrite --in1 n4-l1.tsv, expected another name");
+  fs::current_path(before);
   EXPECT_EQ(fs::exists(directory_ / "other"), false) << "nothing is left of the attempt";
   EXPECT_EQ(std::distance(fs::directory_iterator(net_), fs::directory_iterator()), 3);
 }

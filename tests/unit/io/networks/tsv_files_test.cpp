@@ -290,9 +290,14 @@ TEST(Images, NameTellsTheNeurons) {
   EXPECT_EQ(read_images(scratch / "images.tsv", 5, 3).neurons(), 5U);
   EXPECT_EQ(error_of([&] { read_images(scratch / "sparse-images-4.tsv", 5, {}); }),
             (scratch / "sparse-images-4.tsv").string() + ": the images are for 4 neurons, expected 5");
-  EXPECT_EQ(error_of([&] { read_images(scratch / "images.tsv", {}, {}); }),
-            (scratch / "images.tsv").string() +
-                ": the name lacks the number of neurons, expected sparse-images-<neurons>.tsv, or an explicit number");
+  for (const char* const name :
+       {"images.tsv", "sparse-images-4x.tsv", "sparse-images-.tsv", "sparse-images-0.tsv", "my-sparse-images-4.tsv"}) {
+    write(scratch / name, "1\t4\t1\n");
+    EXPECT_EQ(error_of([&] { read_images(scratch / name, {}, {}); }),
+              (scratch / name).string() +
+                  ": the name lacks the number of neurons, expected "
+                  "sparse-images-<neurons>.tsv, or an explicit number");
+  }
   EXPECT_EQ(error_of([&] { read_network(scratch / "images.tsv", {}); }),
             (scratch / "images.tsv").string() +
                 ": the name lacks the number of neurons, expected n<neurons>-l<layer>.tsv, or an explicit number");
