@@ -25,6 +25,55 @@ setup() {
   run "${scaling[@]}" --ranks 2
   [ "$status" -eq 4 ]
   [[ "$output" == *"--launcher: 1 ranks ran, expected 2"* ]]
+  ranks_that_say_so
+  sed -i 's/machine.ranks = /machine.ranks = 1 + /' launch
+  run "${scaling[@]}" --ranks 2
+  [ "$status" -eq 4 ]
+  [[ "$output" == *"--launcher: 3 ranks ran, expected 2"* ]]
+}
+
+# A launcher that says as many ranks as it is asked for ran, in 8 s of infer and 20 s of all on two ranks, 5 s and 16 s on others.
+ranks_that_say_so() {
+  cat >launch <<'END'
+#!/bin/bash
+ranks=$1
+shift
+echo "$ranks $*" >>launched
+"$@" || exit
+line=${*: -3:1}
+times='.seconds.infer = {min: 5, median: 5, max: 5, sum: 5} | .seconds.total = 16 | .rate = 4e12'
+[ "$ranks" -ne 2 ] || times='.seconds.infer = {min: 8, median: 8, max: 8, sum: 8} | .seconds.total = 20 | .rate = 3e12'
+jq -c ".machine.ranks = $ranks | $times" "$line" >changed && cp changed "$line"
+END
+}
+
+@test "efficiencies are relative to the first row, of one problem or of one for each rank; each line is written once" {
+  ranks_that_say_so
+  run "${scaling[@]}" --ranks 2,4,8 --threads 1 --json points.jsonl
+  echo "$output"
+  [ "$status" -eq 0 ]
+  [ "$(awk 'NR > 1 { print $1, $2, $3, $4, $6, $7, $8 }' <<<"$output" | tr '\n' ';')" = \
+    '2 100 8.000000 100.0 3 20.0000 100.0;4 100 5.000000 80.0 4 16.0000 62.5;8 100 5.000000 40.0 4 16.0000 31.2;' ]
+  [ "$(jq -c '[.scaling.kind, .scaling.ranks, .machine.ranks, .problem.images, .machine.threads]' points.jsonl | tr '\n' ';')" = \
+    '["strong",2,2,100,1];["strong",4,4,100,1];["strong",8,8,100,1];' ]
+  [ "$(grep -c ' --threads 1 ' launched)" -eq 3 ]
+  [ "$(cut -d ' ' -f 1 launched | xargs)" = '2 4 8' ]
+  "${scaling[@]}" --ranks 2,4 --kind weak --json - >lines 2>table
+  [ "$(jq -c '[.scaling.kind, .scaling.ranks, .problem.images]' lines | tr '\n' ';')" = '["weak",2,200];["weak",4,400];' ]
+  [ "$(awk 'NR > 1 { print $1, $2, $4, $8 }' table | tr '\n' ';')" = '2 200 100.0 100.0;4 400 160.0 125.0;' ]
+}
+
+@test "images are as wide as the network's inputs, whatever its layers have" {
+  mkdir net
+  printf '1\t1\t1\n2\t2\t1\n' >net/n16-l1.tsv
+  printf '1\t1\t1\n' >net/n16-l2.tsv
+  "$SPDNN" convert net net.spdnn --neurons 16,8,4 --bias -0.25
+  run "$SPDNN" bench scaling --images 30 --trials 2 --device cpu --launcher "./launch {ranks}" --ranks 1 --network net.spdnn --json points.jsonl \
+    --reduce dead --variant cpu_openmp
+  echo "$output"
+  [ "$status" -eq 0 ]
+  jq -e '.problem == {neurons: [16, 8, 4], layers: 2, bias: .problem.bias, cap: 32, images: 30, empty_images: .problem.empty_images, edges: 3} and
+    .trials == 2 and .passes == "dead" and .variant == "cpu_openmp"' points.jsonl
 }
 
 @test "a launcher that is missing or fails, and options that are wrong" {

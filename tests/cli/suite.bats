@@ -211,15 +211,17 @@ END
   done
 }
 
-@test "--limit: a longer run is ended, and neither repeated nor tried with more layers" {
-  export SLOW_LAYERS=4
-  run "${suite[@]}" --layers 2,4,6 --repetitions 2 --limit 15
+@test "--limit: a longer run is ended, and neither repeated nor tried with more layers, but with other passes and engines" {
+  export SLOW_LAYERS='4 --inputs scratch/images-1024-digits-100.spdnn --reduce all --variant cpu_openmp'
+  run "${suite[@]}" --layers 2,4,6 --reduce all --reduce dead --variant cpu_openmp,auto --repetitions 2 --limit 15
   echo "$output"
   [ "$status" -eq 0 ]
-  [ "$(ran)" = '[2,"all",1] [2,"all",2] ' ]
-  [ "$(calls)" -eq 3 ]
-  [[ "$output" == *"not run: 1024 x 4, all, auto, 2 of 2 repetitions: more than the limit of 15 s"* ]]
-  [[ "$output" == *"not run: 1024 x 6, all, auto, 2 of 2 repetitions: deeper than a network that took more than the limit of 15 s"* ]]
+  [ "$(jq -c 'select(.suite.options.reduce == "all" and .suite.options.variant == "cpu_openmp") | [.problem.layers, .suite.repetition]' \
+    suite.jsonl | xargs)" = '[2,1] [2,2]' ]
+  [ "$(wc -l <suite.jsonl)" -eq $((2 + 2 * 3 * 3)) ]
+  [ "$(calls)" -eq $((3 + 2 * 3 * 3)) ]
+  [[ "$output" == *"not run: 1024 x 4, all, cpu_openmp, 2 of 2 repetitions: more than the limit of 15 s"* ]]
+  [[ "$output" == *"not run: 1024 x 6, all, cpu_openmp, 2 of 2 repetitions: deeper than a network that took more than the limit of 15 s"* ]]
 }
 
 @test "--budget: no run begins once it is used up" {
