@@ -8,8 +8,6 @@ namespace spdnn {
 
 namespace {
 
-std::size_t aligned(std::size_t bytes) { return (bytes + kArenaAlignment - 1) / kArenaAlignment * kArenaAlignment; }
-
 bool meet(const Lifetime& a, const Lifetime& b) { return a.first <= b.last && b.first <= a.last; }
 
 /// Buffers by when they live.

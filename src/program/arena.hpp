@@ -21,6 +21,10 @@ struct ArenaLayout {
 
 inline constexpr std::size_t kArenaAlignment = 64;  ///< a cache line, and the widest vector register
 
+constexpr std::size_t aligned(std::size_t bytes) {
+  return (bytes + kArenaAlignment - 1) / kArenaAlignment * kArenaAlignment;
+}
+
 /// Largest first, each at the lowest place that is free while it lives. Cost: that of looking, for each buffer, at
 /// those that live at the same time, and at all that live for long.
 ArenaLayout lay_out(std::span<const Lifetime> lifetimes);

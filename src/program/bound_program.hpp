@@ -45,6 +45,10 @@ class BoundProgram {
 
   /// The images, which are read in place; `on_device`: their copy there, if there is a device.
   void set_input(const float* data, const std::byte* on_device = nullptr);
+  /// See Bound.
+  void follow_threads() {
+    for (Ready& action : actions_) action.bound->follow_threads();
+  }
   std::size_t actions() const { return actions_.size(); }
   Index node(std::size_t action) const { return actions_[action].node; }
   Index place(std::size_t action) const { return actions_[action].place; }

@@ -67,7 +67,8 @@ class Engine final : public ModelEngine {
     images_ = count;
     images_of_part_ = part;
     threads_ = compile_options_.threads;
-    if (target_ == nullptr && is_one_turn(seconds_of_image_ * count) && waiting::machine_is_busy()) threads_ = 1;
+    if (threads_ > 1 && target_ == nullptr && is_one_turn(seconds_of_image_ * count) && waiting::machine_is_busy())
+      take_one_thread();
     reset();
   }
 
@@ -267,6 +268,12 @@ class Engine final : public ModelEngine {
     if (target_ != nullptr) target_->use();
   }
 
+  void take_one_thread() {
+    threads_ = 1;
+    const Threads one(threads_);
+    bound_->follow_threads();
+  }
+
   void require_loaded() const {
     if (bound_ == nullptr) throw std::logic_error("no images are loaded");
   }
@@ -291,7 +298,7 @@ class Engine final : public ModelEngine {
     }
     if (program.device_image_bytes > image_bytes_) {
       next_images_.reset();
-      image_bytes_ = (program.device_image_bytes + kArenaAlignment - 1) / kArenaAlignment * kArenaAlignment;
+      image_bytes_ = aligned(program.device_image_bytes);
       device_images_ = target_->allocate(2 * image_bytes_);
       target_->wait();  // another thread may write to it
     }

@@ -61,6 +61,9 @@ class Bound {
   /// Completes what bind() may have begun on other threads: once, after all steps are bound and placed. May overwrite
   /// the inputs and the output, which hold nothing yet.
   virtual Prepared prepare() { return {}; }
+  /// Prepares runs on OpenMP's current number of threads, where they would otherwise be on that of bind(): after all
+  /// steps are bound and placed, any number of times. Every run computes the same bits.
+  virtual void follow_threads() {}
   /// The code that prepare() has made or found, to be stored with the model; empty if there is none.
   virtual std::optional<StoredCode> code() const { return std::nullopt; }
   /// Computes every byte of the output, with zeros in the padding of channel blocks. On OpenMP's threads, or after what

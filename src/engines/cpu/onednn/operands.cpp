@@ -10,16 +10,13 @@ namespace spdnn::onednn {
 
 namespace {
 
-std::function<std::vector<float>()> dense_function(const CsrMatrix& weights) {
-  return [&weights] { return dense_rows(weights, 0, weights.rows); };
-}
-
 /// Dense rows of the numbers, as fp32.
-std::vector<float> dense_numbers(const CsrMatrix& weights, const std::vector<std::int32_t>& numbers) {
-  std::vector<float> dense(std::size_t{weights.rows} * weights.cols);
-  for (Index row = 0; row < weights.rows; ++row)
+std::vector<float> dense_numbers(const CsrMatrix& weights, const std::vector<std::int32_t>& numbers, Index first_row,
+                                 Index end_row) {
+  std::vector<float> dense(std::size_t{end_row - first_row} * weights.cols);
+  for (Index row = first_row; row < end_row; ++row)
     for (Offset k = weights.offsets[row]; k < weights.offsets[row + 1]; ++k)
-      dense[std::size_t{row} * weights.cols + weights.indices[k]] = static_cast<float>(numbers[k]);
+      dense[std::size_t{row - first_row} * weights.cols + weights.indices[k]] = static_cast<float>(numbers[k]);
   return dense;
 }
 
@@ -47,7 +44,7 @@ ByteProducts byte_products() {
 
 Operands in_type(program::ElementType of, const CsrMatrix& weights) {
   const dnnl::memory::data_type type = type_of(of);
-  return {type, type, type, dense_function(weights)};
+  return {type, type, type, [&weights](Index first, Index end) { return dense_rows(weights, first, end); }};
 }
 
 std::variant<std::monostate, std::string, Operands> in_bytes(const program::Request& request, const CsrMatrix& weights,
@@ -66,12 +63,14 @@ std::variant<std::monostate, std::string, Operands> in_bytes(const program::Requ
   if (!scale_sums(scales, input->scale)) return "the product of two scales is no normal number of fp32";
   for (std::size_t i = 0; i < bias.size(); ++i)
     if (!std::isfinite(bias[i] / scales[i])) return "a bias divided by its scale exceeds fp32";
-  return Operands{.source = dnnl::memory::data_type::u8,
-                  .weights = dnnl::memory::data_type::s8,
-                  .result = dnnl::memory::data_type::f32,
-                  .dense_weights = [&weights, whole] { return dense_numbers(weights, whole->numbers); },
-                  .scales = std::move(scales),
-                  .speed = products.speed};
+  return Operands{
+      .source = dnnl::memory::data_type::u8,
+      .weights = dnnl::memory::data_type::s8,
+      .result = dnnl::memory::data_type::f32,
+      .dense_weights = [&weights, whole](Index first,
+                                         Index end) { return dense_numbers(weights, whole->numbers, first, end); },
+      .scales = std::move(scales),
+      .speed = products.speed};
 }
 
 }  // namespace spdnn::onednn

@@ -15,7 +15,7 @@ struct Operands {
   dnnl::memory::data_type source;
   dnnl::memory::data_type weights;
   dnnl::memory::data_type result;
-  std::function<std::vector<float>()> dense_weights;
+  std::function<std::vector<float>(Index first_row, Index end_row)> dense_weights;
   std::vector<float> scales{};  ///< of sums in int8, by row
   double speed = 1;             ///< in multiply-adds, times that of fp32
 };

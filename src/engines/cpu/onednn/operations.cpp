@@ -40,10 +40,9 @@ std::vector<Offer> offer(const Request& request, const Primitive& primitive, con
 template <class Forward>
 std::vector<Offer> offer_of_one(const Request& request, const typename Forward::desc& of, const Desc& source,
                                 const Layout& layout) {
-  const typename Forward::primitive_desc desc = found<Forward>(of);
-  Primitive primitive = primitive_of<Forward>(desc);
+  Primitive primitive([of] { return found<Forward>(of); });
   primitive.inputs = {{DNNL_ARG_SRC, source}};
-  primitive.output = {DNNL_ARG_DST, desc.dst_desc()};
+  primitive.output = primitive.argument(DNNL_ARG_DST);
   return offer(request, primitive, {layout});
 }
 
@@ -134,8 +133,7 @@ std::vector<Offer> batch_norm(const Request& request, const BatchNorm& norm) {
   const Forward::desc of(prop_kind::forward_inference, source, norm.epsilon,
                          dnnl::normalization_flags::use_global_stats | dnnl::normalization_flags::use_scale |
                              dnnl::normalization_flags::use_shift);
-  const Forward::primitive_desc desc = found<Forward>(of);
-  Primitive primitive = primitive_of<Forward>(desc);
+  Primitive primitive([of] { return found<Forward>(of); });
   const Desc by_channel = plain_desc({to[1]});
   std::vector<program::Constant> constants;
   for (const auto& [argument, values] :
@@ -146,7 +144,7 @@ std::vector<Offer> batch_norm(const Request& request, const BatchNorm& norm) {
         constant_of(static_cast<int>(constants.size()), by_channel, by_channel, [values = values] { return *values; }));
   }
   primitive.inputs = {{DNNL_ARG_SRC, source}};
-  primitive.output = {DNNL_ARG_DST, desc.dst_desc()};
+  primitive.output = primitive.argument(DNNL_ARG_DST);
   std::vector<Offer> offers = offer(request, primitive, {as_made(request)});
   offers.front().constants = std::move(constants);
   return offers;
@@ -195,10 +193,10 @@ std::vector<Offer> binary(const Request& request, const Elementwise& both) {
   const Layout layout = as_made(request);
   const Desc first = desc_as_made(request);
   const Desc second = one_number ? plain_desc(Dims(to.size(), 1)) : desc_of(request.inputs[1].shape, layout);
-  const Forward::primitive_desc desc = found<Forward>({algorithm_of(both.kind), first, second, first});
-  Primitive primitive = primitive_of<Forward>(desc);
+  const Forward::desc of(algorithm_of(both.kind), first, second, first);
+  Primitive primitive([of] { return found<Forward>(of); });
   primitive.inputs = {{DNNL_ARG_SRC_0, first}, {DNNL_ARG_SRC_1, second}};
-  primitive.output = {DNNL_ARG_DST, desc.dst_desc()};
+  primitive.output = primitive.argument(DNNL_ARG_DST);
   return offer(request, primitive, {layout, one_number ? program::kRows : layout});
 }
 
@@ -207,17 +205,16 @@ std::vector<Offer> concat(const Request& request, const Concat& concat) {
   const auto joined = [&](bool as_they_are) {
     std::vector<Layout> layouts;
     std::vector<Desc> forms;
-    Primitive primitive;
+    std::vector<Primitive::Argument> inputs;
     for (std::size_t i = 0; i < request.inputs.size(); ++i) {
       layouts.push_back(as_they_are ? as_made(request, i) : Layout{program::Order::rows, request.type});
       forms.push_back(desc_of(request.inputs[i].shape, layouts.back()));
-      primitive.inputs.emplace_back(DNNL_ARG_MULTIPLE_SRC + static_cast<int>(i), forms.back());
+      inputs.emplace_back(DNNL_ARG_MULTIPLE_SRC + static_cast<int>(i), forms.back());
     }
-    const dnnl::concat::primitive_desc desc(axis, forms, cpu(), with_user_scratchpad());
-    primitive.make = [desc] { return dnnl::concat(desc); };
-    primitive.name = desc.impl_info_str();
-    primitive.scratchpad = desc.scratchpad_desc();
-    primitive.output = {DNNL_ARG_DST, desc.dst_desc()};
+    Primitive primitive(
+        [axis, forms] { return dnnl::concat::primitive_desc(axis, forms, cpu(), with_user_scratchpad()); });
+    primitive.inputs = inputs;
+    primitive.output = primitive.argument(DNNL_ARG_DST);
     return offer(request, primitive, layouts);
   };
   try {

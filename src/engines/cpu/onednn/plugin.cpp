@@ -18,10 +18,7 @@ class ReorderKernel final : public program::Kernel {
     return with_onednn_errors([&] {
       const Desc from = desc_of(change.shape, change.from);
       const Desc to = desc_of(change.shape, change.to);
-      const dnnl::reorder::primitive_desc desc(cpu(), from, cpu(), to);
-      Primitive primitive;
-      primitive.make = [desc] { return dnnl::reorder(desc); };
-      primitive.name = desc.impl_info_str();
+      Primitive primitive([=] { return dnnl::reorder::primitive_desc(cpu(), from, cpu(), to); });
       primitive.inputs = {{DNNL_ARG_FROM, from}};
       primitive.output = {DNNL_ARG_TO, to};
       program::Offer offer = offer_of(primitive);

@@ -1,46 +1,92 @@
 #include "engines/cpu/onednn/primitive.hpp"
 
+#include <algorithm>
+#include <optional>
 #include <unordered_map>
 
 #include "engines/cpu/onednn/signal_stack.hpp"
 #include "program/predict.hpp"
+#include "program/threads.hpp"
 
 namespace spdnn::onednn {
 
 namespace {
 
+/// oneDNN's primitives open teams with the number of threads for which they were made.
 class BoundPrimitive final : public program::Bound {
  public:
-  explicit BoundPrimitive(Primitive primitive) : what_(std::move(primitive)), primitive_(what_.make()) {}
+  explicit BoundPrimitive(Primitive primitive) : what_(std::move(primitive)), first_(what_.desc) {}
 
   void place(const program::Operands& at) override {
     with_onednn_errors([&] {
-      arguments_.clear();
-      const auto put = [&](const Primitive::Argument& argument, const std::byte* data) {
-        // Inputs are not written to; oneDNN has no type that says so.
-        arguments_.emplace(argument.first, dnnl::memory(argument.second, engine_, const_cast<std::byte*>(data)));
-      };
-      for (std::size_t i = 0; i < what_.inputs.size(); ++i) put(what_.inputs[i], at.inputs[i]);
-      for (std::size_t i = 0; i < what_.constants.size(); ++i) put(what_.constants[i], at.constants[i]);
-      put(what_.output, at.output);
-      if (at.scratch != nullptr) put({DNNL_ARG_SCRATCHPAD, what_.scratchpad}, at.scratch);
+      at_ = at;
+      first_.place(what_, at);
+      if (other_) other_->place(what_, at);
     });
+  }
+
+  void follow_threads() override {
+    if (omp_get_max_threads() == first_.threads || other_) return;
+    try {
+      const dnnl::primitive_desc_base found = what_.search();
+      if (!computes_the_same(found)) return;
+      other_.emplace(found);
+      other_->place(what_, at_);
+    } catch (const dnnl::error&) {
+      other_.reset();
+    }
   }
 
   void run() override {
     thread_local const SignalStack signal_stack;
+    const bool others = other_ && omp_get_max_threads() == other_->threads;
+    const Made& made = others ? *other_ : first_;
+    const program::Threads threads(made.threads);  // some ask OpenMP when they run
     with_onednn_errors([&] {
-      primitive_.execute(stream_, arguments_);
+      made.primitive.execute(stream_, made.arguments);
       stream_.wait();
     });
   }
 
  private:
+  struct Made {
+    explicit Made(const dnnl::primitive_desc_base& desc) : primitive(desc.get()), scratchpad(desc.scratchpad_desc()) {}
+
+    void place(const Primitive& what, const program::Operands& at) {
+      arguments.clear();
+      const auto put = [&](const Primitive::Argument& argument, const std::byte* data) {
+        // Inputs are not written to; oneDNN has no type that says so.
+        arguments.emplace(argument.first, dnnl::memory(argument.second, cpu(), const_cast<std::byte*>(data)));
+      };
+      for (std::size_t i = 0; i < what.inputs.size(); ++i) put(what.inputs[i], at.inputs[i]);
+      for (std::size_t i = 0; i < what.constants.size(); ++i) put(what.constants[i], at.constants[i]);
+      put(what.output, at.output);
+      if (at.scratch != nullptr) put({DNNL_ARG_SCRATCHPAD, scratchpad}, at.scratch);
+    }
+
+    int threads = omp_get_max_threads();
+    dnnl::primitive primitive;
+    Desc scratchpad;
+    std::unordered_map<int, dnnl::memory> arguments;
+  };
+
+  /// Whether an implementation for another number of threads has the same operands and results, bit for bit. The
+  /// threads of matrix products may share sums.
+  bool computes_the_same(const dnnl::primitive_desc_base& other) const {
+    const auto has = [&](const Primitive::Argument& argument) {
+      return other.query_md(dnnl::query::exec_arg_md, argument.first) == argument.second;
+    };
+    return what_.name() == other.impl_info_str() && what_.name().find("gemm") == std::string::npos &&
+           other.scratchpad_desc().get_size() <= what_.scratch() && has(what_.output) &&
+           std::all_of(what_.inputs.begin(), what_.inputs.end(), has) &&
+           std::all_of(what_.constants.begin(), what_.constants.end(), has);
+  }
+
   Primitive what_;
-  dnnl::engine engine_ = cpu();
-  dnnl::stream stream_{engine_};
-  dnnl::primitive primitive_;
-  std::unordered_map<int, dnnl::memory> arguments_;
+  Made first_;
+  std::optional<Made> other_;
+  program::Operands at_;
+  dnnl::stream stream_{cpu()};
 };
 
 }  // namespace
@@ -83,8 +129,8 @@ program::Constant constant_of(int part, const Desc& plain, const Desc& form,
 
 program::Offer offer_of(const Primitive& primitive) {
   program::Offer offer;
-  offer.detail = primitive.name;
-  offer.scratch = primitive.scratchpad.get_size();
+  offer.detail = primitive.name();
+  offer.scratch = primitive.scratch();
   offer.bind = [primitive]() -> std::unique_ptr<program::Bound> {
     return with_onednn_errors([&] { return std::make_unique<BoundPrimitive>(primitive); });
   };

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <fmt/format.h>
+#include <omp.h>
 
 #include <functional>
 #include <new>
@@ -32,15 +33,17 @@ const dnnl::engine& cpu();
 /// A primitive's working memory is given to it with its arguments: it lies in the arena.
 dnnl::primitive_attr with_user_scratchpad();
 
-/// oneDNN's implementation of an operation. Its search takes longer than all else of planning a small node, and equal
-/// nodes ask for the same implementation, as does a node for each layout of its input: what was found is kept.
-/// `besides` tells apart what `search` has in its attributes.
+/// oneDNN's implementation of an operation, for OpenMP's current number of threads. Its search takes longer than all
+/// else of planning a small node, and equal nodes ask for the same implementation, as does a node for each layout of
+/// its input: what was found is kept. `besides` tells apart what `search` has in its attributes.
 template <class Forward, class Search>
 typename Forward::primitive_desc found(const typename Forward::desc& of, const std::string& besides,
                                        const Search& search) {
   constexpr std::size_t kMost = 1024;  // as oneDNN keeps primitives
   thread_local std::unordered_map<std::string, typename Forward::primitive_desc> all;
-  const std::string text = std::string(reinterpret_cast<const char*>(&of.data), sizeof of.data) + besides;
+  const std::string text =
+      fmt::format("{} {}{}", omp_get_max_threads(),
+                  std::string_view(reinterpret_cast<const char*>(&of.data), sizeof of.data), besides);
   if (const auto known = all.find(text); known != all.end()) return known->second;
   if (all.size() >= kMost) all.clear();
   return all.try_emplace(text, search()).first->second;
@@ -54,23 +57,21 @@ typename Forward::primitive_desc found(const typename Forward::desc& of) {
 struct Primitive {
   using Argument = std::pair<int, Desc>;
 
-  std::function<dnnl::primitive()> make{};
-  std::string name{};  ///< of the implementation
+  /// `search` finds oneDNN's implementation for OpenMP's current number of threads.
+  template <class Search>
+  explicit Primitive(Search search_now) : search(std::move(search_now)), desc(search()) {}
+
+  /// An argument in the form that the implementation has for it.
+  Argument argument(int number) const { return {number, desc.query_md(dnnl::query::exec_arg_md, number)}; }
+  std::string name() const { return desc.impl_info_str(); }  ///< of the implementation
+  std::size_t scratch() const { return desc.scratchpad_desc().get_size(); }
+
+  std::function<dnnl::primitive_desc_base()> search;
+  dnnl::primitive_desc_base desc;
   std::vector<Argument> inputs{};
   Argument output{};
   std::vector<Argument> constants{};
-  Desc scratchpad{};
 };
-
-/// The primitive of a oneDNN descriptor, without arguments.
-template <class Forward>
-Primitive primitive_of(const typename Forward::primitive_desc& desc) {
-  Primitive primitive;
-  primitive.make = [desc] { return Forward(desc); };
-  primitive.name = desc.impl_info_str();
-  primitive.scratchpad = desc.scratchpad_desc();
-  return primitive;
-}
 
 /// A constant of the node in oneDNN's form, from row-major fp32 values.
 program::Constant constant_of(int part, const Desc& plain, const Desc& form,

@@ -2,13 +2,16 @@
 
 #include <algorithm>
 #include <optional>
+#include <span>
 #include <string>
 #include <variant>
 
 #include "engines/cpu/onednn/operands.hpp"
+#include "engines/cpu/onednn/pieces.hpp"
 #include "engines/cpu/onednn/primitive.hpp"
 #include "model/operations/geometry.hpp"
 #include "program/predict.hpp"
+#include "program/threads.hpp"
 
 namespace spdnn::onednn {
 
@@ -24,7 +27,7 @@ enum Part { kWeights, kBias };
 /// oneDNN's mask of numbers that differ along axis 1 of a result.
 constexpr int kByFilter = 1 << 1;
 
-Desc bias_desc(const std::vector<float>& bias) {
+Desc bias_desc(std::span<const float> bias) {
   return bias.empty() ? Desc() : plain_desc({static_cast<dnnl::memory::dim>(bias.size())});
 }
 
@@ -36,7 +39,7 @@ struct Implementation {
   Desc destination;
 
   /// Whether it is one of those that oneDNN has for completeness, slower than plain loops.
-  bool plain_loops() const { return primitive.name.find("ref") != std::string::npos; }
+  bool plain_loops() const { return primitive.name().find("ref") != std::string::npos; }
 };
 
 /// An operation on a result before it is stored: a function, or the addition of a value.
@@ -91,19 +94,22 @@ std::string text_of(const Attributes& attributes) {
 
 template <class Forward>
 Implementation implementation_of(const typename Forward::desc& of, const Attributes& attributes) {
-  const typename Forward::primitive_desc desc = found<Forward>(of, text_of(attributes), [&] {
-    dnnl::primitive_attr made = with_user_scratchpad();
-    if (!attributes.scales.empty()) made.set_output_scales(kByFilter, attributes.scales);
-    made.set_post_ops(as_post_ops(attributes.operations, attributes.destination));
-    return typename Forward::primitive_desc(of, made, cpu());
+  const Primitive primitive([of, attributes] {
+    return found<Forward>(of, text_of(attributes), [&] {
+      dnnl::primitive_attr made = with_user_scratchpad();
+      if (!attributes.scales.empty()) made.set_output_scales(kByFilter, attributes.scales);
+      made.set_post_ops(as_post_ops(attributes.operations, attributes.destination));
+      return typename Forward::primitive_desc(of, made, cpu());
+    });
   });
-  return {primitive_of<Forward>(desc), desc.src_desc(), desc.weights_desc(), desc.dst_desc()};
+  return {primitive, primitive.argument(DNNL_ARG_SRC).second, primitive.argument(DNNL_ARG_WEIGHTS).second,
+          primitive.argument(DNNL_ARG_DST).second};
 }
 
-/// A node with weights in oneDNN's terms.
+/// A node with weights in oneDNN's terms, or some rows of its weights.
 struct Weighted {
-  const CsrMatrix& weights;
-  const std::vector<float>& bias;
+  Index cols;
+  std::span<const float> bias;
   double efficiency;          ///< the fraction of the peak, unless the implementation has plain loops
   double seconds_of_weights;  ///< to read them
   Desc plain_weights;
@@ -172,19 +178,18 @@ std::vector<Offer> offers_of(const Request& request, const Weighted& weighted) {
   offer.inputs.front() = *from;
   offer.output = *to;
   offer.fused = fused;
-  const CsrMatrix& weights = weighted.weights;
   offer.constants.push_back(constant_of(kWeights, weighted.plain_weights, chosen.weights, weighted.dense_weights));
   if (!weighted.bias.empty())
     offer.constants.push_back(constant_of(kBias, bias_desc(weighted.bias), bias_desc(weighted.bias),
-                                          [&bias = weighted.bias, scales = weighted.scales] {
-                                            std::vector<float> made = bias;
+                                          [bias = weighted.bias, scales = weighted.scales] {
+                                            std::vector<float> made(bias.begin(), bias.end());
                                             for (std::size_t i = 0; i < scales.size(); ++i) made[i] /= scales[i];
                                             return made;
                                           }));
   const double outputs = static_cast<double>(elements(result).value());
   const double efficiency = chosen.plain_loops() ? 0.01 : weighted.efficiency;
   offer.seconds =
-      program::arithmetic_seconds(outputs * weights.cols, efficiency, request.threads) + weighted.seconds_of_weights;
+      program::arithmetic_seconds(outputs * weighted.cols, efficiency, request.threads) + weighted.seconds_of_weights;
   return program::only(std::move(offer));
 }
 
@@ -210,16 +215,23 @@ std::vector<Offer> convolution_of(const Request& request, const Convolution& con
   constexpr Extent kRegister = 16;
   const bool fills_registers = !depthwise || operands.scales.empty() || groups % kRegister == 0;
   return offers_of(
-      request, {convolution.weights, convolution.bias, operands.speed * efficiency_of(convolution, shape),
+      request, {convolution.weights.cols(), convolution.bias, operands.speed * efficiency_of(convolution, shape),
                 seconds_of_weights(convolution) / operands.speed, plain_desc(weights), implementation_for, layout_of,
-                std::move(operands.dense_weights), std::move(operands.scales), fills_registers});
+                [dense = operands.dense_weights, rows = convolution.weights.rows()] { return dense(0, rows); },
+                std::move(operands.scales), fills_registers});
 }
 
-std::vector<Offer> linear_of(const Request& request, const Linear& linear, Operands operands) {
+/// The offer for the results from `begin` on.
+Offer linear_piece(const Request& request, const Linear& linear, const Operands& operands, Index begin, Index end) {
   const Dims source = dims_of_rows(request.inputs[0].shape);
-  const Dims weights{linear.weights.rows(), linear.weights.cols()};
+  const Dims weights{Extent{end} - begin, linear.weights.cols()};
+  const auto of_piece = [&](const std::vector<float>& all) {
+    return all.empty() ? std::span<const float>() : std::span(all).subspan(begin, end - begin);
+  };
+  const std::span<const float> bias = of_piece(linear.bias);
+  const std::span<const float> scales = of_piece(operands.scales);
   const dnnl::inner_product_forward::desc desc(prop_kind::forward_inference, plain_desc(source, operands.source),
-                                               any_desc(weights, operands.weights), bias_desc(linear.bias),
+                                               any_desc(weights, operands.weights), bias_desc(bias),
                                                plain_desc({source[0], weights[0]}, operands.result));
   const auto implementation_for = [&](const Attributes& attributes) {
     return implementation_of<dnnl::inner_product_forward>(desc, attributes);
@@ -227,9 +239,33 @@ std::vector<Offer> linear_of(const Request& request, const Linear& linear, Opera
   const auto as_rows = [](const Shape&, const Desc& form) {
     return std::optional(Layout{program::Order::rows, element_type_of(form)});
   };
-  return offers_of(request,
-                   {linear.weights, linear.bias, operands.speed * program::kDenseEfficiency, 0, plain_desc(weights),
-                    implementation_for, as_rows, std::move(operands.dense_weights), std::move(operands.scales)});
+  std::vector<Offer> offers =
+      offers_of(request, {linear.weights.cols(),
+                          bias,
+                          operands.speed * program::kDenseEfficiency,
+                          0,
+                          plain_desc(weights),
+                          implementation_for,
+                          as_rows,
+                          [dense = operands.dense_weights, begin, end] { return dense(begin, end); },
+                          {scales.begin(), scales.end()}});
+  return std::move(offers.front());
+}
+
+/// The results of one row are computed in pieces, by a thread each: oneDNN's own teams would share the sums of large
+/// rows, whose bits then depend on the number of threads.
+std::vector<Offer> linear_of(const Request& request, const Linear& linear, const Operands& operands) {
+  const Index results = linear.weights.rows();
+  if (dims_of_rows(request.inputs[0].shape)[0] == 1) {
+    const program::Threads one(1);
+    std::vector<Piece> pieces;
+    for (const auto& [begin, end] : pieces_of(results, request.threads)) {
+      Offer offer = linear_piece(request, linear, operands, begin, end);
+      pieces.push_back({std::move(offer), begin * dnnl::memory::data_type_size(operands.result)});
+    }
+    if (std::optional<Offer> offer = side_by_side(std::move(pieces))) return program::only(std::move(*offer));
+  }
+  return program::only(linear_piece(request, linear, operands, 0, results));
 }
 
 /// offers_for(operands) of a node whose input is quantised.
@@ -258,7 +294,7 @@ std::vector<Offer> linear(const Request& request, const Linear& linear) {
 
 std::vector<Offer> linear_int8(const Request& request, const Linear& linear) {
   return offers_in_bytes(request, linear,
-                         [&](Operands operands) { return linear_of(request, linear, std::move(operands)); });
+                         [&](const Operands& operands) { return linear_of(request, linear, operands); });
 }
 
 }  // namespace spdnn::onednn

@@ -1,0 +1,242 @@
+// Numbers of threads and oneDNN's kernels: results do not depend on them, and one thread suffices where others would be
+// waited for.
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <omp.h>
+
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <functional>
+#include <iterator>
+#include <memory>
+#include <set>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "model/graph/magnitudes.hpp"
+#include "program/bound_program.hpp"
+#include "program/compile.hpp"
+#include "program/threads.hpp"
+#include "support/kernel_contract.hpp"
+#include "support/models.hpp"
+#include "support/quantised.hpp"
+
+namespace spdnn {
+namespace {
+
+using testing::kN;
+using testing::ModelBuilder;
+using testing::ModelCase;
+
+/// The kernels of plain loops, and before them, preferred, those of oneDNN whose names have this part.
+program::Kernels onednn_first(std::string_view part, Precision precision) {
+  static std::vector<std::unique_ptr<testing::Favoured>> favoured;
+  program::Kernels kernels;
+  for (const program::Kernel* const kernel : testing::kernels_of("onednn", precision))
+    if (kernel->name().find(part) != std::string_view::npos)
+      kernels.push_back(favoured.emplace_back(std::make_unique<testing::Favoured>(*kernel)).get());
+  for (const program::Kernel* const kernel : testing::kernels_of("plain", precision)) kernels.push_back(kernel);
+  return kernels;
+}
+
+/// A model's program for a number of threads.
+class OnThreads {
+ public:
+  OnThreads(const ModelCase& one, int threads, std::string_view kernels = "onednn",
+            Precision precision = Precision::fp32)
+      : model_(one.model), images_(one.inputs.front()), with_(threads) {
+    const program::Program compiled = program::compile(
+        model_, Magnitudes(model_), images_.shape.front(),
+        {.precision = precision,
+         .type = precision == Precision::bf16 ? program::ElementType::bf16 : program::ElementType::fp32,
+         .threads = threads,
+         .kernels = onednn_first(kernels, precision)});
+    for (const program::Action& action : compiled.actions) kernels_.insert(action.kernel);
+    bound_ = std::make_unique<program::BoundProgram>(
+        compiled, constants_, program::Arenas{program::host_memory(compiled.arena.bytes), nullptr});
+    bound_->set_input(images_.values.data());
+  }
+
+  const std::set<std::string>& kernels() const { return kernels_; }
+
+  void follow(int threads) {
+    const program::Threads now(threads);
+    bound_->follow_threads();
+  }
+
+  /// All outputs of a run while OpenMP has that number of threads.
+  std::vector<float> outputs_of_run(int threads) {
+    const program::Threads now(threads);
+    for (std::size_t i = 0; i < bound_->actions(); ++i) bound_->run(i);
+    std::vector<float> all;
+    for (std::size_t i = 0; i < model_.outputs.size(); ++i) {
+      const Shape shape = with_batch(model_.values[model_.outputs[i]].shape, images_.shape.front());
+      all.insert(all.end(), bound_->output(i), bound_->output(i) + elements(shape).value());
+    }
+    return all;
+  }
+
+ private:
+  const Model& model_;
+  Tensor images_;
+  program::Threads with_;
+  program::Constants constants_;
+  std::set<std::string> kernels_;
+  std::unique_ptr<program::BoundProgram> bound_;
+};
+
+std::vector<float> outputs_on(int threads, const ModelCase& one, Precision precision = Precision::fp32) {
+  return OnThreads(one, threads, "onednn", precision).outputs_of_run(threads);
+}
+
+bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
+  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
+}
+
+/// The sum of two linear nodes and a ReLU, for one row.
+ModelCase row_case(Index inputs, Index outputs) {
+  testing::Rng rng(outputs);
+  ModelBuilder builder;
+  const ValueId x = builder.input({kN, inputs});
+  const ValueId y = builder.add(testing::random_linear(rng, inputs, outputs, 0.8), {x});
+  Linear without_bias = testing::random_linear(rng, inputs, outputs, 0.8);
+  without_bias.bias.clear();
+  const ValueId sum = builder.add(Elementwise{}, {builder.add(std::move(without_bias), {x}), y});
+  const ValueId relu = builder.add(testing::make_activation(Activation::Kind::relu), {sum});
+  return {
+      fmt::format("{} to {}", inputs, outputs), builder.finish({y, relu}), {testing::random_tensor(rng, {1, inputs})}};
+}
+
+TEST(OnednnThreads, OneRowHasTheSameBitsForAnyNumberOfThem) {
+  if (testing::kernels_of("onednn").empty()) GTEST_SKIP() << "without oneDNN";
+  for (const auto& [inputs, outputs] :
+       {std::pair{70U, 1U}, {70U, 10U}, {70U, 65U}, {70U, 128U}, {70U, 321U}, {2304U, 65U}, {2304U, 190U}}) {
+    const ModelCase one = row_case(inputs, outputs);
+    const std::vector<float> alone = outputs_on(1, one);
+    const std::vector<Bounded> exact = evaluate(one.model, one.inputs);
+    EXPECT_LE(largest_ratio(exact[0], {alone.data(), outputs}), 1) << one.name;
+    EXPECT_LE(largest_ratio(exact[1], {alone.data() + outputs, outputs}), 1) << one.name;
+    for (const int threads : {2, 3, 8}) EXPECT_TRUE(same_bits(outputs_on(threads, one), alone)) << one.name;
+    EXPECT_EQ(OnThreads(one, 3).kernels(), std::set<std::string>{"onednn_linear"});
+    if (testing::kernels_of("onednn", Precision::bf16).empty()) continue;
+    EXPECT_TRUE(same_bits(outputs_on(3, one, Precision::bf16), outputs_on(1, one, Precision::bf16))) << one.name;
+  }
+}
+
+/// Each row of the weights has a scale of its own.
+TEST(OnednnThreads, OneRowInInt8IsExactForAnyNumberOfThem) {
+  if (testing::kernels_of("onednn").empty()) GTEST_SKIP() << "without oneDNN";
+  constexpr Index kInputs = 90;
+  constexpr Index kOutputs = 150;
+  testing::Rng rng(8);
+  testing::Rows rows(kOutputs);
+  std::vector<float> bias;
+  for (Index row = 0; row < kOutputs; ++row) {
+    const float scale = std::ldexp(1.F, -static_cast<int>(3 + row % 5));
+    for (Index column = 0; column < kInputs; ++column)
+      rows[row].emplace_back(column, (static_cast<float>(rng.below(64)) + 1) * scale);
+    bias.push_back(static_cast<float>(row) / 8);
+  }
+  ModelBuilder builder;
+  const ValueId x = testing::quantised(builder, builder.input({kN, kInputs}), {false, 0, 0.25F});
+  const ModelCase one{"int8",
+                      builder.finish({builder.add(Linear{testing::make_matrix(kInputs, rows), bias}, {x})}),
+                      {testing::random_tensor(rng, {1, kInputs})}};
+  const std::vector<Bounded> exact = evaluate(one.model, one.inputs);
+  for (const int threads : {1, 2, 3, 8}) {
+    OnThreads program(one, threads, "int8");
+    EXPECT_EQ(program.kernels().count("onednn_int8_linear"), 1);
+    const std::vector<float> found = program.outputs_of_run(threads);
+    for (Index i = 0; i < kOutputs; ++i) EXPECT_EQ(found[i], exact[0].values[i]) << threads << ": " << i;
+  }
+}
+
+/// Operations that oneDNN's primitives compute without sums that threads share.
+std::vector<ModelCase> cases_without_shared_sums() {
+  testing::Rng rng(5);
+  std::vector<ModelCase> cases;
+  const auto add = [&](const std::string& name, const Shape& shape,
+                       const std::function<ValueId(ModelBuilder&, ValueId)>& nodes) {
+    ModelBuilder builder;
+    const ValueId x = builder.input(shape);
+    const ValueId y = nodes(builder, x);
+    cases.push_back({name, builder.finish({y}), {testing::random_tensor(rng, with_batch(shape, 2))}});
+  };
+  const auto one_node = [&](const std::string& name, const Shape& shape, Operation operation) {
+    add(name, shape, [&](ModelBuilder& builder, ValueId x) { return builder.add(std::move(operation), {x}); });
+  };
+  const Shape images{kN, 32, 17, 19};
+  one_node("convolution", images, testing::random_convolution(rng, 32, 48, testing::same_window(3, 3), 0.9));
+  one_node("1 x 1", images, testing::random_convolution(rng, 32, 64, {}, 0.9));
+  add("convolution and ReLU", images, [&](ModelBuilder& builder, ValueId x) {
+    const ValueId y = builder.add(testing::random_convolution(rng, 32, 32, testing::same_window(5, 5), 0.9), {x});
+    return builder.add(testing::make_activation(Activation::Kind::relu), {y});
+  });
+  for (const Pool::Kind kind : {Pool::Kind::max, Pool::Kind::average})
+    one_node("pool", images, Pool{kind, {.kernel = {3, 2}, .stride = {2, 1}}});
+  one_node("global pool", images, GlobalPool{});
+  one_node("batch norm", images, testing::random_norm(rng, 32));
+  one_node("tanh", images, testing::make_activation(Activation::Kind::tanh));
+  one_node("softmax", {kN, 1000}, Softmax{.axis = 1});
+  add("product", images, [](ModelBuilder& builder, ValueId x) {
+    return builder.add(Elementwise{Elementwise::Kind::multiply}, {x, x});
+  });
+  add("concat", images, [](ModelBuilder& builder, ValueId x) { return builder.add(Concat{.axis = 1}, {x, x}); });
+  return cases;
+}
+
+std::ptrdiff_t threads_of_process() {
+  return std::distance(std::filesystem::directory_iterator("/proc/self/task"), std::filesystem::directory_iterator());
+}
+
+/// Runs in a thread that has not opened a team of OpenMP yet, and returns the number of threads that this starts.
+std::ptrdiff_t threads_started_by(const std::function<void()>& work) {
+  std::ptrdiff_t started = 0;
+  std::thread([&] {
+    const std::ptrdiff_t before = threads_of_process();
+    work();
+    started = threads_of_process() - before;
+  }).join();
+  return started;
+}
+
+TEST(OnednnThreads, OneSufficesWhereOthersWouldBeWaitedFor) {
+  if (testing::kernels_of("onednn").empty()) GTEST_SKIP() << "without oneDNN";
+  for (const ModelCase& one : cases_without_shared_sums()) {
+    OnThreads program(one, 3);
+    EXPECT_TRUE(program.kernels().begin()->starts_with("onednn_")) << one.name;
+    std::vector<float> by_three;
+    std::vector<float> by_one;
+    EXPECT_EQ(threads_started_by([&] { by_three = program.outputs_of_run(3); }), 2) << one.name;
+    program.follow(1);
+    EXPECT_EQ(threads_started_by([&] { by_one = program.outputs_of_run(1); }), 0) << one.name;
+    EXPECT_TRUE(same_bits(by_one, by_three)) << one.name;
+    EXPECT_EQ(threads_started_by([&] { EXPECT_TRUE(same_bits(program.outputs_of_run(3), by_three)); }), 2) << one.name;
+  }
+}
+
+/// They share the sums of large rows, so that one thread would round differently.
+TEST(OnednnThreads, ProductsOfMatricesKeepTheirNumber) {
+  if (testing::kernels_of("onednn").empty()) GTEST_SKIP() << "without oneDNN";
+  testing::Rng rng(6);
+  for (const Index inputs : {300U, 2304U, 4096U}) {
+    ModelBuilder builder;
+    const ValueId x = builder.input({kN, inputs});
+    const ModelCase one{"rows",
+                        builder.finish({builder.add(testing::random_linear(rng, inputs, 64, 0.8), {x})}),
+                        {testing::random_tensor(rng, {2, inputs})}};
+    for (const int threads : {2, 3}) {
+      OnThreads program(one, threads);
+      const std::vector<float> before = program.outputs_of_run(threads);
+      program.follow(1);
+      EXPECT_TRUE(same_bits(program.outputs_of_run(1), before)) << inputs;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace spdnn
