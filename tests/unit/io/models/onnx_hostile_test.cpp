@@ -207,6 +207,10 @@ TEST(OnnxHostile, GraphsThatAreNoneAreRefused) {
             "net.onnx: input 'x' has an empty or repeated name");
   EXPECT_EQ(of([](File& file) { file.node("Relu", {}, "y"); }), "net.onnx: node 'y' (Relu): 0 inputs, expected 1..1");
   EXPECT_EQ(of([](File& file) { file.node("Relu", {""}, "y"); }), "net.onnx: node 'y' (Relu): input 1 is missing");
+  EXPECT_EQ(of([](File& file) { file.node("Dropout", {"x"}, "").add_output("y"); }),
+            "net.onnx: node '#1' (Dropout): it has no first output");
+  EXPECT_EQ(of([](File& file) { file.input("", {2}).node("Relu", {"x"}, "y"); }),
+            "net.onnx: input '' has an empty or repeated name");
 }
 
 /// x (2 x 3) -> Relu -> y.

@@ -125,10 +125,13 @@ TEST_F(WrittenSafetensors, WhatTheFormatLacksIsRefusedByName) {
 
 TEST_F(WrittenSafetensors, AnotherModelsArchitectureIsNotReplaced) {
   const Model model = testing::small_network(1, 0.3).model;
-  const auto beside = written(directory_ / "architecture.json", "another's");
-  expect_refused(beside, "belongs to another model", [&] { write_safetensors(directory_ / "m.safetensors", model); });
-  EXPECT_FALSE(exists(directory_ / "m.safetensors"));
-  EXPECT_EQ(file_size(beside), 9U);
+  for (const std::string there : {"another's", "[]", "{}", R"({"weights": "m.safetensors"})", R"({"weights": {}})",
+                                  R"({"weights": {"file": 1, "xxh3": []}})"}) {
+    const auto beside = written(directory_ / "architecture.json", there);
+    expect_refused(beside, "belongs to another model", [&] { write_safetensors(directory_ / "m.safetensors", model); });
+    EXPECT_FALSE(exists(directory_ / "m.safetensors"));
+    EXPECT_EQ(text_of_file(beside), there);
+  }
 }
 
 /// A kill between the two renames leaves files of two models, as does any other mix-up.

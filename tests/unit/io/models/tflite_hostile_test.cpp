@@ -205,6 +205,10 @@ TEST(TfliteHostile, GraphsThatAreNoneAreRefused) {
             "net.tflite: operator 0 (CONV_2D): 0 inputs, expected 2..3");
   EXPECT_EQ(refused([](TfliteConvFile& file) { file.last().opcode_index = 5; }),
             "net.tflite: operator 0: its opcode_index 5 does not exist");
+  EXPECT_EQ(refused([](TfliteConvFile& file) { file.last().opcode_index = 1; }),
+            "net.tflite: operator 0: its opcode_index 1 does not exist");
+  EXPECT_EQ(refused([](TfliteConvFile& file) { file.model.operator_codes.clear(); }),
+            "net.tflite: operator 0: its opcode_index 0 does not exist");
   EXPECT_EQ(refused([](TfliteConvFile& file) { file.graph().outputs = {}; }), "net.tflite: the graph has no output");
   EXPECT_EQ(refused([](TfliteConvFile& file) { file.model.subgraphs.clear(); }), "net.tflite: it has no graph");
   EXPECT_EQ(refused([](TfliteConvFile& file) {

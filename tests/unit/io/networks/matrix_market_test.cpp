@@ -61,6 +61,7 @@ TEST(MatrixMarket, BadFilesAreNamed) {
       {real_banner + "% only comments\n",
        "m.mtx:3:1: the file ends in its header, expected a line of rows, columns, entries"},
       {real_banner + "2 2\n", "m.mtx:2:4: the line ends after 2 columns, expected rows, columns, entries"},
+      {real_banner + "2 2 1 7\n1 1 1\n", "m.mtx:2:7: extra column '7', expected rows, columns, entries"},
       {real_banner + "0 2 1\n", "m.mtx:2:1: number of rows 0 is outside 1..2147483647"},
       {real_banner + "2 2 5\n", "m.mtx:2:5: number of entries 5 is outside 0..4"},
       {real_banner + "2 2 1\n3 1 1\n", "m.mtx:3:1: input 3 is outside 1..2"},

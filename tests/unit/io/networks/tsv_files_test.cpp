@@ -282,6 +282,13 @@ TEST(Network, NothingIsLeftWhereADirectoryCannotBe) {
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(scratch.path()), {}), 1);
 }
 
+TEST(Network, AFileOfBiasesIsNoLayer) {
+  const Scratch scratch;
+  write(scratch / "n4-l1-bias.tsv", "1\t1\n2\t1\n3\t1\n4\t1\n");
+  EXPECT_EQ(error_of([&] { read_network(scratch / "n4-l1-bias.tsv", {}); }),
+            (scratch / "n4-l1-bias.tsv").string() + ": holds biases, expected a layer");
+}
+
 TEST(Images, NameTellsTheNeurons) {
   const Scratch scratch;
   write(scratch / "sparse-images-4.tsv", "1\t4\t1\n");
