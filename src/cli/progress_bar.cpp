@@ -18,7 +18,6 @@ class Bar {
     const auto now = Clock::now();
     if (update.over) {
       if (drawn_) std::fputs("\r\033[K", stderr);
-      *this = Bar();
     } else if (update.done == 0) {
       start_ = now;
       next_ = now + std::chrono::milliseconds(500);
