@@ -185,6 +185,13 @@ TEST_F(CheckpointTest, RefusesWhatIsMalformed) {
   };
   refused(with_left("layer", std::to_string(kLayers).c_str()));
   refused(with_left("layer", "-1"));
+  for (const char* const beyond : {"[[10, 2]]", "[[0, 1], [9, 3]]"}) {
+    Json json = with_left("images", beyond);
+    json["checksum"] = checksum_of(json);
+    write(json_text(json));
+    EXPECT_PRED_FORMAT2(::testing::IsSubstring, "images: expected a number in 0..",
+                        testing::message_of<DataError>([&] { run(stopped); }));
+  }
   refused(with_left("images", "[[0, 12]]"));
   refused(with_left("images", "[[0, 6], [5, 6]]"));
   refused(with_left("images", "[[4000000000, 1]]"));

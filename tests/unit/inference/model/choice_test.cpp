@@ -2,8 +2,10 @@
 
 #include "inference/model/choice.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "core/text/amounts.hpp"
 #include "spdnn/error.hpp"
 #include "support/models.hpp"
 
@@ -50,6 +52,9 @@ TEST(ModelChoice, BatchesFitToTheByte) {
                       find_model_batch(asked, variant, known, 20, model_options(1, room)).too_large);
   EXPECT_PRED_FORMAT2(::testing::IsSubstring, "for 1 image at a time; ",
                       find_model_batch({}, variant, known, 20, model_options(1, none)).too_large);
+  EXPECT_EQ(find_model_batch({}, variant, known, 20, model_options(1, none)).too_large,
+            fmt::format("conv_dense needs {} for 1 image at a time; {} are available", bytes_text(none + 1),
+                        bytes_text(none)));
   EXPECT_EQ(find_model_batch({}, variant, known, 20, model_options(1)).too_large, "");
 }
 

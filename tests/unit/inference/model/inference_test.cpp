@@ -886,6 +886,18 @@ TEST(LogitChecks, ProbabilitiesBesideOtherNumbersHaveTheirOwnTolerance) {
   }
   const std::vector<Operation> changed = {testing::make_activation(Activation::Kind::tanh)};
   EXPECT_LT(check(changed, {2e-4F}).worst().largest_excess, 1) << "no longer a probability";
+  for (const bool sum : {false, true}) {
+    ModelBuilder builder;
+    const ValueId x = builder.input({kBatchExtent, 2});
+    const Elementwise combine{sum ? Elementwise::Kind::add : Elementwise::Kind::multiply};
+    const ValueId softmax = builder.add(Softmax{1}, {x});
+    const Model model = builder.finish({builder.add(combine, {softmax, sum ? x : softmax})});
+    const Tensor found = make_tensor({1, 2}, sum ? std::vector{640.5F, 640.5F} : std::vector{0.25F, 0.25F});
+    const Tensor given = make_tensor({1, 2}, {found.values[0] + 2e-4F, found.values[1]});
+    const LogitChecks checks =
+        check_logits(model, make_tensor({1, 2}, {640, 640}), only_output(found), 0, {{given}, "given", 0}, {}, {});
+    EXPECT_EQ(checks.expected->worst().largest_excess > 1, !sum) << "a probability and a number are none";
+  }
   const std::vector<Operation> padded = {Pad{{0, 0, 0}, {0, 0, 1}, 1}, Pad{{0, 0, 0}, {0, 0, -1}, 0}};
   EXPECT_LT(check(padded, {2e-4F}).worst().largest_excess, 1) << "beside a number that is none";
 }

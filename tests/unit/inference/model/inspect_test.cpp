@@ -67,6 +67,32 @@ TEST(InspectedModel, IsShownForTheImagesAtATimeThatItWouldRunWith) {
   EXPECT_EQ(wanted_batch(five, stored, 100), 5U);
 }
 
+/// A note says for which batch it is, unless that was asked for or is the model's own.
+TEST(CompiledProgram, IsForTheBatchThatItsNoteNames) {
+  const auto notes_of = [](const Model& model, Index batch) {
+    EngineSettings settings;
+    settings.variant = "conv_dense";
+    settings.batch = batch;
+    FileNotes notes;
+    const CompiledProgram compiled = compiled_program(model, settings, false, notes);
+    Model stored = model;
+    stored.program = compiled.program;
+    EXPECT_EQ(batch_of(stored), batch != 0 ? batch : batch_of(model).value_or(wanted_batch({}, model, kMaxIndex)));
+    EXPECT_TRUE(compiled.code.empty());
+    return notes;
+  };
+  const Model any = normed_layer(kBatchExtent);
+  EXPECT_EQ(notes_of(any, 0), FileNotes{"the program is for batches of 1024 images; a run of fewer images at a time "
+                                        "compiles another"});
+  EXPECT_TRUE(notes_of(any, 3).empty());
+  EXPECT_TRUE(notes_of(normed_layer(4), 0).empty());
+  EngineSettings exact;
+  exact.variant = "conv_reference";
+  FileNotes notes;
+  EXPECT_EQ(testing::message_of<UsageError>([&] { compiled_program(any, exact, false, notes); }),
+            "conv_reference runs no program");
+}
+
 TEST(InspectedModel, HasTheAnswersOfVariantsForTheModelAfterItsRewrites) {
   for (const Index batch : {1U, 6U}) {
     EngineSettings settings;

@@ -3,7 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
+#include <string>
+#include <utility>
+#include <vector>
 
+#include "inference/model/accuracy.hpp"
 #include "inference/model/verify.hpp"
 #include "model/oracle/evaluate.hpp"
 #include "spdnn/error.hpp"
@@ -175,6 +180,49 @@ TEST_F(OutputsOfADetector, AreAllComparedNodeByNode) {
                                         {.precision = Precision::fp64}, {});
     EXPECT_NEAR(check.largest_difference, 1, 1e-5) << output;
   }
+}
+
+/// Whichever output it is that differs most; predictions are those of the first.
+TEST(DifferenceOfRuns, IsTheLargestOfAllOutputs) {
+  const auto difference = [](const Tensor& first, const Tensor& second) {
+    ModelReport report;
+    report.classes = 2;
+    report.outputs = {{"a", {3, 2}, make_tensor({3, 2}, {1, 0, 0, 1, 1, 0})},
+                      {"b", {3, 1}, make_tensor({3, 1}, {0, 0, 0})}};
+    report.predictions = predictions_of(report.outputs[0].values);
+    return difference_from(report, "other", {first, second});
+  };
+  const Tensor same = make_tensor({3, 2}, {1, 0, 0, 1, 1, 0});
+  const Tensor turned = make_tensor({3, 2}, {1, 0, 4, 1, 0, 1});
+  const Tensor zeros = make_tensor({3, 1}, {0, 0, 0});
+  const Tensor off = make_tensor({3, 1}, {0, -2, 1});
+  EXPECT_EQ(difference(same, zeros).largest_difference, 0);
+  EXPECT_EQ(difference(same, zeros).differing, 0U);
+  EXPECT_EQ(difference(same, zeros).variant, "other");
+  EXPECT_EQ(difference(turned, zeros).largest_difference, 4);
+  EXPECT_EQ(difference(turned, off).largest_difference, 4);
+  EXPECT_EQ(difference(turned, off).differing, 2U);
+  EXPECT_EQ(difference(same, off).largest_difference, 2);
+  EXPECT_EQ(difference(same, make_tensor({3, 1}, {0, std::nanf(""), 1})).largest_difference, HUGE_VAL);
+}
+
+/// Labels among the five largest of seven, ties by the lower number; of five classes only the largest counts.
+TEST(AccuracyOfLogits, CountsLabelsAmongTheLargest) {
+  const Tensor seven = make_tensor({2, 7}, {7, 6, 5, 4, 3, 2, 1, 1, 1, 1, 1, 1, 1, 1});
+  const auto among = [&](Index first, Index second) {
+    const Accuracy found = accuracy_of(seven, {first, second});
+    EXPECT_EQ(found.images, 2U);
+    EXPECT_EQ(found.classes, 5U);
+    return std::pair(found.correct, found.among);
+  };
+  EXPECT_EQ(among(0, 0), std::pair(Index{2}, Index{2}));
+  EXPECT_EQ(among(4, 4), std::pair(Index{0}, Index{2}));
+  EXPECT_EQ(among(5, 4), std::pair(Index{0}, Index{1}));
+  EXPECT_EQ(among(5, 5), std::pair(Index{0}, Index{0}));
+  const Accuracy of_five = accuracy_of(make_tensor({1, 5}, {1, 2, 3, 4, 5}), {3});
+  EXPECT_EQ(of_five.classes, 1U);
+  EXPECT_EQ(of_five.among, 0U);
+  EXPECT_EQ(accuracy_of(make_tensor({1, 2}, {std::nanf(""), 1}), {1}).correct, 0U) << "nothing is known";
 }
 
 TEST(OutputNames, AreUniqueAndNotEmpty) {

@@ -5,10 +5,16 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "engines/model_engine.hpp"
+#include "inference/model/run_report.hpp"
 #include "inference/ranks/inference_on_ranks.hpp"
 #include "model/graph/magnitudes.hpp"
+#include "model/graph/node_text.hpp"
 #include "model/oracle/evaluate.hpp"
 #include "spdnn/model_inference.hpp"
 #include "support/models.hpp"
@@ -317,6 +323,27 @@ TEST(ModelOverflowOfARun, IsNeverPassed) {
                 overflows);
       EXPECT_EQ(report.verdict.against.ends_with(", but sums may have overflowed"), overflows);
     }
+}
+
+/// Where a node is known from which on numbers may have been too large, it is named; else the first such output.
+TEST(ModelOverflowOfARun, OutputsThatAreNotFiniteAreNamed) {
+  for (const bool known : {false, true}) {
+    ModelReport report;
+    report.variant = "v";
+    report.outputs = {{"a", {kBatchExtent, 1}}, {"b", {kBatchExtent, 1}}, {"c", {kBatchExtent, 1}}};
+    RankedModelResult all;
+    all.result.infer_seconds = {1};
+    const float inf = std::numeric_limits<float>::infinity();
+    all.result.outputs = {make_tensor({2, 1}, {1, 2}), make_tensor({2, 1}, {1, inf}),
+                          make_tensor({2, 1}, {std::nanf(""), 1})};
+    if (known) all.result.overflow = 0;
+    ModelBuilder nodes;
+    const Model run = nodes.finish({nodes.add(Activation{}, {nodes.input({kBatchExtent, 1})})});
+    record_run(std::move(all), run, {}, report);
+    EXPECT_EQ(report.overflow, known ? node_text(run, 0) : "the output \"b\"");
+    EXPECT_EQ(report.notes, (std::vector<std::string>{"some numbers of the output \"b\" are infinite or no numbers",
+                                                      "some numbers of the output \"c\" are infinite or no numbers"}));
+  }
 }
 
 TEST(ModelOverflowOfARun, OnOneRankIsThatOfAll) {

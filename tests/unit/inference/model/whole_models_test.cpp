@@ -249,7 +249,10 @@ TEST(WholeModels, OfTheFirstImagesOfAFileTakeLabelsOfAll) {
     EXPECT_GT(report.seconds.read, 0);
     EXPECT_EQ(says(report, "x.npy: float64 numbers are rounded"), of_doubles);
     EXPECT_EQ(says(report, "y.npy: float64 numbers are rounded"), of_doubles);
+    EXPECT_TRUE(says(report, "y.npy: the first 5 of 7 rows are compared"));
   }
+  spec.inputs.images = 7;
+  EXPECT_FALSE(says(run(), "rows are compared")) << "all of them";
   spec.truth.label_list = {0, 1, 0, 1};
   EXPECT_THROW(run(), DataError);
 }

@@ -38,7 +38,7 @@ Network network() {
   return network;
 }
 
-ImageSet images() {
+ImageSet activated_images() {
   testing::Rng rng(9);
   return testing::bit_images(rng, 30, kNeurons, 0.25);
 }
@@ -59,7 +59,7 @@ std::vector<std::uint32_t> bits_of(const CsrMatrix& matrix) {
 
 CsrMatrix activations_of(const InferenceSpec& spec) {
   Inference inference(spec);
-  inference.load(network(), images());
+  inference.load(network(), activated_images());
   inference.plan();
   inference.run();
   return inference.report().outcome.activations.value();
@@ -84,7 +84,7 @@ TEST(Activations, AreThoseOfTheReferenceAndOfTheCategories) {
   spec.variant = "cpu_reference";
   spec.precision = Precision::fp64;
   Inference inference(spec);
-  inference.load(network(), images());
+  inference.load(network(), activated_images());
   inference.plan();
   inference.run();
   const std::vector<float> expected = dense_rows(*inference.report().outcome.activations, 0, 30);
@@ -111,7 +111,7 @@ TEST(Activations, OfRanksStandInTheOrderOfTheImages) {
   spec.network.path = folder / "activations-network.spdnn";
   spec.images.path = folder / "activations-images.spdnn";
   write_network(spec.network.path, Form::packed, network());
-  write_images(spec.images.path, images());
+  write_images(spec.images.path, activated_images());
   Inference by_one(spec);
   by_one.load();
   by_one.plan();
@@ -135,7 +135,7 @@ TEST(Activations, AreKeptOnlyWhereTheyAreAskedFor) {
   InferenceSpec spec = spec_with("all");
   spec.activations = false;
   Inference inference(spec);
-  inference.load(network(), images());
+  inference.load(network(), activated_images());
   inference.plan();
   inference.run();
   EXPECT_FALSE(inference.report().outcome.activations);
