@@ -88,6 +88,28 @@ TEST_F(BenchOptions, OfModelsAreThoseOfTheMeasurements) {
   EXPECT_EQ(refused(joined(bench, {"--with", "x"})), "--with: 'x' is none of onnxruntime");
 }
 
+/// Layers that are not pruned come once, whatever shares there are.
+TEST_F(BenchOptions, OfConvolutionsAreThoseOfTheMeasurements) {
+  const Arguments conv{"conv", "--table",   "mobilenet", "--layer", "1024x7x7", "--threads", "1",     "--runs",
+                       "1",    "--warm-up", "0",         "--with",  "none",     "--kernels", "sparse"};
+  const std::vector<const char*> fields{"table", "layer", "sparsity", "input_sparsity", "batch", "variant", "runs"};
+  EXPECT_EQ(lines_of(joined(conv, {"--sparsity", "0.9,0.75", "--input-sparsity", "0.25", "--batch", "2"}), fields),
+            R"("mobilenet" "1024x7x7 3x3 -> 1024 depthwise" 0.0 0.25 2 "sparse" 1;)"
+            R"("mobilenet" "1024x7x7 1x1 -> 1024" 0.9 0.25 2 "sparse" 1;)"
+            R"("mobilenet" "1024x7x7 1x1 -> 1024" 0.75 0.25 2 "sparse" 1;)");
+  const auto refused_conv = [&](const Arguments& options) { return refused(joined(conv, options)); };
+  EXPECT_EQ(refused_conv({"--sparsity", "0.5,1"}), "--sparsity: 1 is outside [0, 1)");
+  EXPECT_EQ(refused_conv({"--input-sparsity", "-0.5"}), "--input-sparsity: -0.5 is outside [0, 1)");
+  EXPECT_EQ(refused_conv({"--ablate", "hints"}), "--ablate: conv_generated runs with --device cuda alone");
+  EXPECT_EQ(refused({"conv", "--table", "mobilenet", "--layer", "7x1024"}),
+            "--layer: table mobilenet has no layer with '7x1024' in its name");
+  EXPECT_PRED_FORMAT2(::testing::IsSubstring, "--with: 'x' is not one of ",
+                      refused({"conv", "--table", "mobilenet", "--with", "fp32,x"}));
+  EXPECT_PRED_FORMAT2(::testing::IsSubstring, "--kernels: 'x' is not one of ",
+                      refused({"conv", "--table", "mobilenet", "--kernels", "x"}));
+  EXPECT_PRED_FORMAT2(::testing::IsSubstring, "--table is missing: expected one of ", refused({"conv"}));
+}
+
 /// The launcher writes down what it is to start, and fails.
 TEST_F(BenchOptions, OfScalingAreThoseOfTheRunsThatAreLaunched) {
   const std::string launched = (directory_ / "launched").string();

@@ -80,6 +80,14 @@ TEST_F(CommandOptions, OfInferAreThoseOfTheRun) {
       R"(variant: "cpu_openmp", precision: "fp32", trials: 1, warm_up: 0, batch: 5, passes: "twins,unused,dead,identical", compared: null)");
   EXPECT_EQ(usual["problem"]["images"], 5);
   EXPECT_EQ(usual["verdict"]["categories"], 3);
+  const Json seconds = usual["seconds"];
+  EXPECT_EQ(seconds["join"], 0);
+  EXPECT_GT(seconds["load"].get<double>(), 0);
+  EXPECT_GT(seconds["write"].get<double>(), 0);
+  double phases = seconds["infer"]["sum"].get<double>();
+  for (const char* const phase : {"load", "read", "plan", "upload", "gather", "write"})
+    phases += seconds[phase].get<double>();
+  EXPECT_GE(seconds["total"].get<double>(), phases);
   const Json all = infer({"--variant", "cpu_reference", "--precision", "fp64", "--trials", "2", "--warm-up", "3",
                           "--batch", "2", "--reduce", "dead", "--threads", "1"});
   EXPECT_EQ(

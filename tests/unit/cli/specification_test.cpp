@@ -109,6 +109,40 @@ TEST(Specification, OfARunHasEachOfItsOptions) {
   EXPECT_TRUE(truth.everything);
 }
 
+TEST(Specification, OfAnEngineHasEachOfItsOptions) {
+  InferenceSpec spec;
+  fill_engine(options_given({{"reduce", "twins,dead"},
+                             {"plan-device", "cuda"},
+                             {"variant", "cpu_openmp"},
+                             {"device", "cpu"},
+                             {"threads", "3"},
+                             {"progress", "never"}}),
+              spec);
+  EXPECT_EQ(spec.passes, parse_passes("twins,dead"));
+  EXPECT_EQ(spec.plan_device, Device::cuda);
+  EXPECT_EQ(spec.variant, "cpu_openmp");
+  EXPECT_EQ(spec.device, Device::cpu);
+  EXPECT_EQ(spec.threads, 3);
+  EXPECT_FALSE(spec.progress);
+  InferenceSpec usual;
+  fill_engine(options_given({{"reduce", "all"}, {"variant", "auto"}, {"progress", "auto"}}), usual);
+  EXPECT_EQ(usual.passes, kExactPasses);
+  EXPECT_EQ(usual.variant, "");
+  EXPECT_FALSE(usual.device || usual.plan_device);
+  EXPECT_EQ(usual.threads, 0);
+  const auto refused = [](const char* option, const char* value) {
+    std::map<std::string, std::string> options{{"reduce", "all"}, {"variant", "auto"}, {"progress", "auto"}};
+    options[option] = value;
+    return testing::message_of<UsageError>([&] {
+      InferenceSpec refused_spec;
+      fill_engine(options_given(options), refused_spec);
+    });
+  };
+  EXPECT_EQ(refused("progress", "always"), "--progress: 'always' is neither auto nor never");
+  EXPECT_EQ(refused("threads", "0").find("--threads: 0 is outside 1.."), 0U);
+  EXPECT_EQ(refused("plan-device", "tpu"), "--plan-device: 'tpu' is neither auto, cpu nor cuda");
+}
+
 TEST(Specification, DevicesAreNamedOrAnyIsTaken) {
   const auto device = [](const char* text) { return device_of(options_given({{"device", text}}), "device"); };
   EXPECT_EQ(device_of({}, "device"), std::nullopt);

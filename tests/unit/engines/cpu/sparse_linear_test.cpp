@@ -132,7 +132,7 @@ TEST(SparseLinear, WhichZerosAreLeftOutIsSaid) {
   EXPECT_GE(nodes, 2);
   EXPECT_EQ(sparse.remarks.back(), fmt::format("{}; {} are skipped, in {} nodes", begin, skipped, nodes));
   testing::Rng rng(47);
-  const ModelCase pruned =
+  const testing::ModelCase pruned =
       testing::convolution_case("", testing::random_convolution(rng, 64, 64, testing::same_window(3, 3), 0.01),
                                 {1, 64, 28, 28}, testing::random_tensor(rng, {1, 64, 28, 28}));
   const std::string remark = support_of(find_model_variant("sparse"), pruned.model, {}).remarks.back();
