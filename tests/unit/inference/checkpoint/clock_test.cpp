@@ -117,6 +117,29 @@ TEST_F(CheckpointClockTest, ALimitedTimeHasACheckpointInItsMiddle) {
   EXPECT_EQ(clock(CheckpointClock::kNever, 100).due_in(), 99);
 }
 
+/// What was before, such as waiting for the others, is no layer's time; the interval begins there, too.
+TEST_F(CheckpointClockTest, ItBeginsWithTheRun) {
+  CheckpointClock clock = this->clock(CheckpointClock::kNever, 100);
+  clock.due_in();
+  now_ += 40;
+  clock.begin();
+  EXPECT_EQ(clock.due_in(), 100 - 40 - 1);
+  CheckpointClock every = this->clock(10);
+  now_ += 40;
+  every.begin();
+  EXPECT_EQ(every.due_in(), 10);
+}
+
+TEST_F(CheckpointClockTest, ATimeThatIsOverHasNoSecondsLeft) {
+  CheckpointClock clock = this->clock(CheckpointClock::kNever, 100);
+  clock.due_in();
+  now_ += 130;
+  EXPECT_EQ(clock.due_in(), 0);
+  EXPECT_EQ(clock.why(),
+            "0 s before its time is up: a checkpoint takes 1 s, and the interval between two checks of the clock up to "
+            "130 s");
+}
+
 TEST_F(CheckpointClockTest, WithoutTimeTheRunEndsAtOnce) {
   CheckpointClock clock = this->clock(900, 0);
   EXPECT_EQ(clock.due_in(), 0);

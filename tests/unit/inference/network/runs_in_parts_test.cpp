@@ -15,8 +15,10 @@
 #include "inference/ranks/inference_on_ranks.hpp"
 #include "inference/ranks/run_on_ranks.hpp"
 #include "io/files/input_file.hpp"
+#include "spdnn/error.hpp"
 #include "spdnn/inference.hpp"
 #include "support/battery.hpp"
+#include "support/message_of.hpp"
 #include "support/reports.hpp"
 #include "support/stoppable_run.hpp"
 #include "support/thread_ranks.hpp"
@@ -83,6 +85,22 @@ TEST_F(RunsInParts, WithoutRoomForCheckpointsGoOnAndSaySo) {
     return note.find(" could not be written: ") != std::string::npos;
   }));
   EXPECT_FALSE(report.outcome.categories.empty());
+}
+
+/// Where images that had been begun cannot be kept, the message says so, and why.
+TEST_F(RunsInParts, ThatAreStoppedSayWhatIsBegunAgain) {
+  spec_.batch = 10;
+  const auto stopped_after = [&](int questions) {
+    spec_.stop = [asked = 0, questions]() mutable { return ++asked > questions; };
+    return testing::message_of<Stopped>([&] { run(); });
+  };
+  const std::string said = "stopped; the same command continues the run from " + spec_.checkpoint;
+  EXPECT_EQ(stopped_after(18), said);
+  std::filesystem::remove(spec_.checkpoint);
+  std::filesystem::create_directories(spec_.checkpoint + ".next.spdnn/full");
+  const std::string again = stopped_after(18);
+  EXPECT_TRUE(again.starts_with(said + ", but begins some images again, for " + spec_.checkpoint + ".next.spdnn: "))
+      << again;
 }
 
 TEST_F(RunsInParts, OnRanksTheFirstShowsProgressAndSharesAreFixed) {
