@@ -52,10 +52,12 @@ ModelTimes times_of(const JsonFields& line, std::uint64_t batch) {
 }
 
 TimedWith timed_with(const JsonFields& with, std::uint64_t batch) {
-  return {.name = with.text({"name"}) + " " + with.text({"version"}),
-          .times = times_of(with, batch),
-          .ratio = with.spread({"ratio"}),
-          .agree = with.truth({"outputs", "agree"})};
+  TimedWith other{.name = with.text({"name"}) + " " + with.text({"version"}),
+                  .times = times_of(with, batch),
+                  .ratio = with.spread({"ratio"}),
+                  .agree = with.truth({"outputs", "agree"})};
+  if (other.ratio.min <= 0) with.fail({"ratio", "min"}, "expected a number above 0");
+  return other;
 }
 
 }  // namespace
@@ -88,6 +90,7 @@ ModelLine model_of(const JsonFields& line) {
                   .dense = line.number({"flops", "dense"}),
                   .sparse = line.number({"flops", "sparse"}),
                   .origin = origin_of(line)};
+  if (model.infer.min < 0) line.fail({"seconds", "infer"}, "expected no negative numbers");
   if (model.nonzeros > model.weights) line.fail({"model", "nonzeros"}, "expected no more than weights");
   check_rate(line, "images_per_second", static_cast<double>(model.images), model.infer.median, "images");
   if (line.find({"accuracy", "top_1"}) != nullptr) model.accuracy = line.number({"accuracy", "top_1"});
