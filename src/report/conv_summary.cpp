@@ -55,8 +55,11 @@ void add_break_evens(const std::vector<ConvLine>& lines, bool of_input, std::vec
       if (layer == layers.end()) layer = layers.insert(layer, {&line, peer.with, {}});
       layer->points.emplace_back(of_input ? line.input_sparsity : 1 - line.kept, std::log(conv_speed_up(peer)));
     }
-  for (const LayerSpeedUps& layer : layers)
-    if (layer.points.size() > 1) all.push_back(break_even(*layer.first, layer.with, of_input, layer.points));
+  for (const LayerSpeedUps& layer : layers) {
+    const auto other_share = [&](const SpeedUpAt& point) { return point.first != layer.points.front().first; };
+    if (std::any_of(layer.points.begin(), layer.points.end(), other_share))
+      all.push_back(break_even(*layer.first, layer.with, of_input, layer.points));
+  }
 }
 
 }  // namespace

@@ -72,11 +72,16 @@ TEST(ConvSummary, BreakEvenLiesWhereTheLogarithmOfTheSpeedUpIsZero) {
   const ConvBreakEven slower = of({conv_line("a", 0.5, 0.5), conv_line("a", 0.9, 0.9)});
   EXPECT_FALSE(slower.zeros);
   EXPECT_FALSE(slower.faster);
+  const ConvBreakEven equal = of({conv_line("a", 0.5, 0.5), conv_line("a", 0.9, 1)});
+  EXPECT_TRUE(equal.faster);
+  EXPECT_NEAR(equal.zeros.value(), 0.9, 1e-12) << "as fast with the most zeros";
+  EXPECT_FALSE(of({conv_line("a", 0.5, 1), conv_line("a", 0.9, 2)}).zeros) << "as fast with the fewest";
   // Where it loses again with more zeros, the last change counts.
   const ConvBreakEven twice =
       of({conv_line("a", 0.5, 2), conv_line("a", 0.6, 0.5), conv_line("a", 0.7, 0.5), conv_line("a", 0.8, 2)});
   EXPECT_NEAR(twice.zeros.value(), 0.75, 1e-12);
   EXPECT_TRUE(conv_break_evens({conv_line("a", 0.5, 2), conv_line("b", 0.6, 2)}).empty());
+  EXPECT_TRUE(conv_break_evens({conv_line("a", 0.5, 0.5), conv_line("a", 0.5, 2)}).empty()) << "one share, timed twice";
 }
 
 TEST(ConvSummary, ZerosOfTheInputHaveABreakEvenOfTheirOwn) {
