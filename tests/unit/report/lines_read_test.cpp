@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/text/json_text.hpp"
+#include "report/json_fields.hpp"
 #include "report/run_line.hpp"
 #include "spdnn/error.hpp"
 #include "support/message_of.hpp"
@@ -216,6 +217,18 @@ TEST(LinesRead, AreReadOrRefusedFieldByField) {
     found += outcomes_of(whole, whole.at("schema").get<std::string>() + " ", [](Json all) { return all; });
   }
   testing::expect_whole(__FILE__, "lines_changed.txt", found);
+}
+
+/// A field may have the name of one before it in the line.
+TEST(LinesRead, AFieldOfAPartIsFoundBehindTheNameOfThePart) {
+  const std::string text = R"({"p":1,"with":{"q":{"p":2},"p":-1},"p":3})";
+  const JsonFields line("f:7", text);
+  EXPECT_EQ(testing::message_of<DataError>([&] { line.part("with").number({"p"}); }),
+            "f:7:21: with.p is -1, expected a number that is not negative");
+  EXPECT_EQ(testing::message_of<DataError>([&] { line.text({"p"}); }), "f:7:2: p is 3, expected a string");
+  EXPECT_EQ(testing::message_of<DataError>([&] { line.part("with").part("q").text({"p"}); }),
+            "f:7:21: with.q.p is 2, expected a string");
+  EXPECT_EQ(testing::message_of<DataError>([&] { line.part("p"); }), "f:7:2: p is 3, expected an object");
 }
 
 /// What lines of earlier versions did not state.

@@ -110,6 +110,14 @@ TEST_F(ModelDocument, TheShownNodeIsTheOneThatIsNamed) {
   EXPECT_NE(other.summary.find("node 3 is shown in detail"), std::string::npos);
 }
 
+TEST(ModelDocumentOfLittle, OfEquallyHeavyNodesTheFirstIsShown) {
+  ModelBuilder builder;
+  const ValueId x = builder.input({kBatchExtent, 2});
+  const ValueId y = builder.add(Linear{make_matrix(2, Rows{{{0, 1.0F}}, {}}), {}}, {x});
+  const Model model = builder.finish({builder.add(Linear{make_matrix(2, Rows{{{0, 1.0F}}, {{1, 1.0F}}}), {}}, {y})});
+  EXPECT_EQ(heaviest_node(view_of("m.onnx", model)), 0U);
+}
+
 TEST(ModelDocumentOfLittle, ANodeWithoutOutputsHasNoWeightsToShow) {
   ModelBuilder builder;
   const ValueId x = builder.input({kBatchExtent, 3});
@@ -143,6 +151,10 @@ TEST_F(ModelDocument, TheProgramIsThatOfTheVariantThatWouldRun) {
   EXPECT_EQ(text_of(table.rows[0]), "1|node0 + clip|direct|nhwc -> nhwc|of 3 taps|2.000|");
   EXPECT_EQ(text_of(table.rows[1]), "2|b|gemm|rows||1.000|");
   EXPECT_NE(to_html(page).find("2 kernels in 3.000 us, as predicted."), std::string::npos);
+  view_.answers.push_back({"dense_8", "in 8 bits", "", 1});
+  view_.answers[2].program = {{4e-6, "bytes", "rows", "d"}};
+  view_.would_run = "dense_8 fp32";
+  EXPECT_EQ(program_of(view_).at(0).kernel, "bytes") << "not that of the variant whose name begins so";
   view_.would_run.clear();
   for (const Section& section : document(0).sections) EXPECT_NE(section.id, "program");
 }

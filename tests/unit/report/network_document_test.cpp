@@ -288,6 +288,25 @@ TEST(NetworkDocument, ASingleLayerIsNotShownTwice) {
   const std::string charts = testing::charts_of(document_of(network, parse_passes("all")));
   EXPECT_EQ(charts.find("all layers: 0"), std::string::npos) << charts;
   EXPECT_NE(charts.find("layer 1: 0"), std::string::npos) << charts;
+  EXPECT_EQ(charts.find("by-layer"), std::string::npos) << charts;
+}
+
+/// The second layer keeps its edges and rows, but not the input that nothing reads.
+TEST(NetworkDocument, ALayerThatLosesInputsAloneIsShownAsItIsStored) {
+  const Network network{{make_layer(3, {{{0, 1.0F}}, {{1, 1.0F}}, {{2, 1.0F}}}, {-0.5, {}}),
+                         make_layer(3, {{{0, 1.0F}}, {{1, 1.0F}}}, {-0.5, {}})},
+                        BiasRule::non_zeros,
+                        32.0};
+  const Plan plan = make_plan(network, parse_passes("unused"));
+  const auto page = [&](Index shown) {
+    return network_document(
+        {.name = "n", .network = network, .plan = plan, .layers = describe(network, plan), .shown = shown});
+  };
+  const Document second = page(1);
+  EXPECT_EQ(block_of<Chart>(second, "spy-stored").grid.width, 2U);
+  EXPECT_EQ(block_of<Chart>(second, "spy").grid.width, 3U);
+  EXPECT_EQ(block_of<Chart>(page(0), "spy-stored").grid.height, 2U);
+  EXPECT_FALSE(says(second, "The plan stores this layer unchanged."));
 }
 
 TEST(NetworkDocument, ALayerWithoutNeuronsIsNoPicture) {
@@ -295,6 +314,8 @@ TEST(NetworkDocument, ALayerWithoutNeuronsIsNoPicture) {
   network.layers.resize(1);
   network.layers[0] = make_layer(3, {}, {-0.5, {}});
   EXPECT_TRUE(says(document_of(network, parse_passes("all")), "The layer has no neurons."));
+  network.layers[0] = make_layer(0, {{}, {}}, {-0.5, {}});
+  EXPECT_TRUE(says(document_of(network, parse_passes("none")), "The layer has no neurons.")) << "to read";
 }
 
 TEST(NetworkDocument, WholePages) {

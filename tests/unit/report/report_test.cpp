@@ -57,6 +57,49 @@ TEST(Report, PhasesAndTheRestMakeTheTotal) {
   EXPECT_EQ(sum, seconds["total"]);
 }
 
+TEST(Report, ADeviceThatStartsInTimeIsToldOf) {
+  Report report = timed_report();
+  report.seconds.start = {8, 0};
+  EXPECT_EQ(row(to_text(report), "device start-up"),
+            "device start-up      0.000000 s  waiting time; it took 8.000000 s, in parallel with reading and planning");
+  report.seconds.start = {};
+  EXPECT_EQ(row(to_text(report), "device start-up"), "");
+}
+
+TEST(Report, AnInferenceThatTookNoTimeHasNoRate) {
+  Report report = timed_report();
+  report.computed_edges = 64;
+  report.seconds = {};
+  report.seconds.plan = 2;
+  EXPECT_EQ(report.rate(), 0);
+  EXPECT_EQ(report.rate_computed(), std::nullopt);
+  EXPECT_EQ(report.rate_with_setup(), 10.0 * 16 / 2);
+  EXPECT_EQ(report.rate_end_to_end(), 0);
+  EXPECT_EQ(parse_json(to_json(report))["rate_computed"], nullptr);
+  EXPECT_NE(row(to_text(report), "rate_computed").find("0 TE/s"), std::string::npos);
+}
+
+TEST(Report, SharingCountsAsSetUp) {
+  Report report = timed_report();
+  report.seconds.share = 22;
+  EXPECT_EQ(report.rate_with_setup(), 10.0 * 16 / (2 + 22 + 8 + 32));
+}
+
+TEST(Report, TheWorstOutputIsFarthestFromItsBoundOrItsTolerance) {
+  const auto worst = [](const std::vector<std::pair<double, double>>& outputs) {
+    LogitCheck check;
+    for (const auto& [ratio, excess] : outputs) {
+      check.outputs.push_back({.name = std::to_string(check.outputs.size())});
+      check.outputs.back().largest_ratio = ratio;
+      check.outputs.back().largest_excess = excess;
+    }
+    return check.worst().name;
+  };
+  EXPECT_EQ(worst({{0.5, 0.25}, {0.125, 0.75}, {0.25, 0.5}}), "1");
+  EXPECT_EQ(worst({{0.5, 0.25}, {0.875, 0.5}, {0.25, 0.75}}), "1");
+  EXPECT_EQ(worst({{0.5, 0.25}, {0.25, 0.5}}), "0") << "the first of equal ones";
+}
+
 TEST(Report, CountsAndNotesAreShownUnderTheirNames) {
   Report report = timed_report();
   report.passes.merge = true;
@@ -363,6 +406,16 @@ near tie         image 3: class 1, expected 0; rounding decides between them
 nodes            each of 3 against fp64 of its own inputs, 2 images: largest deviation 0.5 of the bound, at node 2; its outputs differ from the run's by at most 0.125
 verdict          FAILED (against a file)
 )");
+}
+
+TEST(Report, NumbersOfAModelExceedTheTypeOfItsSums) {
+  ModelReport report = full_model_report();
+  for (const auto& [precision, type] : {std::pair(Precision::fp16_sums, "fp16"), std::pair(Precision::fp16, "fp32"),
+                                        std::pair(Precision::bf16, "fp32"), std::pair(Precision::fp32, "fp32")}) {
+    report.precision = precision;
+    EXPECT_NE(row(to_text(report), "overflow").find(std::string("may have exceeded ") + type + " from "),
+              std::string::npos);
+  }
 }
 
 TEST(Report, OfANetworkIsReadBackAsItWasWritten) {

@@ -9,6 +9,7 @@
 #include "report/checks.hpp"
 #include "report/configurations.hpp"
 #include "report/json_fields.hpp"
+#include "report/sections/cells.hpp"
 #include "report/sections/sections.hpp"
 #include "spdnn/error.hpp"
 #include "support/documents.hpp"
@@ -446,6 +447,98 @@ TEST(ResultsDocument, MeasurementsOfALayerAreReplacedByLaterOnesInTheSamePrecisi
   elsewhere.origin = machine("E");
   const Document both = results_document({{}, {layer_line("a", 1e9), elsewhere}}, {.title = "T"});
   EXPECT_EQ(column(*find_block<Table>(both, "layers-table"), "run on"), (Texts{"1", "2"}));
+}
+
+TEST(ResultsDocument, MeasurementsOfALayerByEarlierBuildsAreShownWhereAllAreWanted) {
+  LayerLine later = layer_line("a", 1e9);
+  later.origin = machine("", "def");
+  LayerLine again = later;
+  again.seconds = {4, 4, 4, 0};
+  const ResultLines lines{{}, {layer_line("a", 1e9), later, again}};
+  const auto runs_on = [&](bool all) {
+    const Results results = evaluate(lines, all);
+    std::string text = std::to_string(results.superseded) + ":";
+    for (const auto& [line, place] : results.layers) text += fmt::format(" {} {}", line.seconds.median, place);
+    return text;
+  };
+  EXPECT_EQ(runs_on(false), "2: 4 1");
+  EXPECT_EQ(runs_on(true), "1: 1 0 4 1");
+}
+
+TEST(ResultsDocument, LayersAreInTheOrderOfTheirSizesTheMostImagesFirst) {
+  const auto layer = [](std::uint64_t neurons, std::uint64_t degree, const char* weights, std::uint64_t images,
+                        double seconds) {
+    LayerLine line = layer_line("a", 1e9);
+    line.neurons = neurons;
+    line.degree = degree;
+    line.weights = weights;
+    line.images = images;
+    line.seconds = {seconds, seconds, seconds, 0};
+    line.precision = seconds > 1 ? "fp16" : "fp32";
+    return line;
+  };
+  const Results results = evaluate({{},
+                                    {layer(2, 1, "a", 1, 1), layer(1, 2, "a", 9, 1), layer(1, 1, "b", 5, 1),
+                                     layer(1, 1, "a", 5, 1), layer(1, 1, "a", 7, 2), layer(1, 1, "a", 7, 1)}},
+                                   false);
+  std::string found;
+  for (const auto& [line, place] : results.layers)
+    found += fmt::format("{} {} {} {} {}|", line.neurons, line.degree, line.weights, line.images, line.seconds.median);
+  EXPECT_EQ(found, "1 1 a 7 1|1 1 a 7 2|1 1 a 5 1|1 1 b 5 1|1 2 a 9 1|2 1 a 1 1|");
+}
+
+TEST(ResultsDocument, ConvolutionsAreByTheBuildThatTimedThem) {
+  ConvLine line{.table = "t",
+                .layer = "l",
+                .variant = "sparse",
+                .kernel = "k",
+                .batch = 1,
+                .kept = 0.5,
+                .median = 1,
+                .origin = {}};
+  line.with.push_back({"k", "oneDNN in fp32", 1, {1, 1, 1, 0}});
+  line.origin = machine("", "abc");
+  ConvLine fewer = line;
+  fewer.kept = 0.25;
+  fewer.sparsity = 0.75;
+  ConvLine later = line;
+  later.origin.commit = "def";
+  ConvLine later_fewer = fewer;
+  later_fewer.origin.commit = "def";
+  const Document document =
+      results_document({.runs = {}, .layers = {}, .convolutions = {line, fewer, later, later_fewer}}, {.title = "T"});
+  EXPECT_EQ(column(*find_block<Table>(document, "conv-means"), "run on"), (Texts{"1", "1", "2", "2"}));
+  EXPECT_EQ(column(*find_block<Table>(document, "conv-break-even"), "run on"), (Texts{"1", "2"}));
+  EXPECT_EQ(column(*find_block<Table>(document, "conv-times"), "run on"), (Texts{"1", "1", "2", "2"}));
+}
+
+TEST(ResultsDocument, APhaseThatALineDoesNotHaveIsNotZero) {
+  RunLine read = run_line("a", 1);
+  read.phases = {{"read", 1}};
+  RunLine plan = run_line("b", 2);
+  plan.phases = {{"plan", 3}};
+  const Document document = results_document({{read, plan}, {}}, {.title = "T"});
+  const Table& table = *find_block<Table>(document, "phases-table");
+  EXPECT_EQ(column(table, "read"), (Texts{"1000", ""}));
+  EXPECT_EQ(column(table, "plan"), (Texts{"", "3000"}));
+}
+
+TEST(ResultsDocument, OneRankIsPraisedBeforeSeveralAndThenTheHighestRate) {
+  const auto praised = [](const std::vector<RunLine>& runs) {
+    const std::string summary = results_document({runs, {}}, {.title = "T"}).summary;
+    const std::size_t at = summary.find("on ");
+    return summary.substr(summary.find(" rate on ") + 9, at == std::string::npos ? 0 : 6) +
+           summary.substr(summary.find("infer "), 10);
+  };
+  EXPECT_EQ(praised({run_line("a", 4, 2), run_line("b", 8), run_line("c", 1, 4), run_line("d", 6)}),
+            "1 rankinfer 6000");
+  EXPECT_EQ(praised({run_line("a", 4, 2), run_line("c", 1, 4)}), "4 rankinfer 1000");
+}
+
+TEST(ResultsDocument, TeraBeginsWithOne) {
+  EXPECT_STREQ(sections::unit_of(1e12).name, "TE/s");
+  EXPECT_STREQ(sections::unit_of(0.999e12).name, "GE/s");
+  EXPECT_EQ(sections::unit_of(0.999e12).cell(5e10).text, "50.00");
 }
 
 TEST(ResultsDocument, LessThanFp32IsSetBesideFp32AndFp64IsNot) {
