@@ -73,7 +73,7 @@ class Outcomes(unittest.TestCase):
         version = subprocess.run([os.environ["SPDNN"], "--version"], check=True, capture_output=True, text=True).stdout
         if "built without CUDA" not in version:
             self.skipTest("built with CUDA")
-        with self.assertRaisesRegex(spdnn.UsageError, "built without CUDA$"):
+        with self.assertRaisesRegex(spdnn.UsageError, "^device: built without CUDA$"):
             spdnn.plan(self.network, device="cuda")
         self.assertEqual(spdnn.plan(self.network, device="cpu").passes, spdnn.plan(self.network).passes)
 

@@ -36,8 +36,8 @@ void DeviceStart::wait() {
   over_ = true;
 }
 
-planning::TwinFinder finder_on(Device device, int cuda_device) {
-  if (device == Device::cuda) require_cuda("plan_device", cuda_device);
+planning::TwinFinder finder_on(Device device, int cuda_device, const char* field) {
+  if (device == Device::cuda) require_cuda(field, cuda_device);
   return twin_finder(device, cuda_device);
 }
 

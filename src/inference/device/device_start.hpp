@@ -36,9 +36,9 @@ class DeviceStart {
   StartSeconds seconds_;
 };
 
-/// For make_plan(): finds twins on `device`; empty for the CPU. Unsupported or DeviceError if the requested device
-/// cannot be used.
-planning::TwinFinder finder_on(Device device, int cuda_device = 0);
+/// For make_plan(): finds twins on `device`; empty for the CPU. Unsupported or DeviceError, about `field`, if the
+/// requested device cannot be used.
+planning::TwinFinder finder_on(Device device, int cuda_device = 0, const char* field = "plan_device");
 
 /// Whether the CUDA device is to find the twins of a network for InferenceSpec::plan_device, for which empty means the
 /// faster device.

@@ -11,7 +11,7 @@ namespace spdnn {
 
 PlannedNetwork::PlannedNetwork(Network network, const Passes& passes, const std::optional<Device>& device) {
   network.validate();
-  const planning::TwinFinder find_twins = finder_on(device.value_or(Device::cpu));
+  const planning::TwinFinder find_twins = finder_on(device.value_or(Device::cpu), 0, "device");
   auto contents = std::make_shared<Contents>();
   contents->official = is_official(network);
   contents->plan = make_plan(network, passes, find_twins);
