@@ -46,13 +46,17 @@ complaint() == "" && value("schema", "{\"schema\"") == schema {
   name = FILENAME
   gsub(/^.*\/|\.json$/, "", name)
   add(name)
+  shown = FILENAME
   if (of_models) add_model()
   else add_network()
   add(value("status", "\"verdict\""))
   add(value("commit", "\"build\"") (value("dirty", "\"build\"") == "true" ? "+" : ""))
   add(value("host", "\"machine\""))
 }
+# What comes after the record separator makes of the whole file no result.
+FNR == 2 && shown == FILENAME { --rows }
 END {
+  if (rows == 1) exit
   for (r = 1; r <= rows; ++r) {
     line = ""
     for (c = 1; c <= column; ++c) line = line sprintf((c > 1 ? "  " : "") "%" (c in is_text ? "-" : "") width[c] "s", cells[r, c])

@@ -97,6 +97,17 @@ make_result() {
   aligned '1 4 5 12 13 14' <<<"$output"
 }
 
+@test "a network whose layers have other widths is shown with all of them, and whatever a reason says is one line" {
+  make_result run
+  change run '.problem.neurons = [12, 8, 4] | .variant = "a b"'
+  printf 'exit code 3:\ta\tb\nc (job 7, log nowhere)\n' >"$results/other.failed"
+  run jobs/submit.sh table
+  echo "$output"
+  [ "$status" -eq 1 ]
+  [[ "${lines[1]}" =~ ^run\ +\[12,8,4\]\ +6\ +a\ b\ +.*\ 1\ +20\  ]]
+  [ "${lines[2]}" = 'failed: other: exit code 3: a b c (job 7, log nowhere)' ]
+}
+
 @test "the table lists as failed what is no whole result, and shows the others" {
   make_result whole
   size=$(stat -c %s "$results/whole.json")
@@ -129,6 +140,13 @@ END
   { cat "$results/whole.json" && printf '\001' && cat "$results/whole.json"; } >"$results/apart.json"
   run jobs/submit.sh table
   grep -qx 'failed: apart: its result is no whole line of JSON' <<<"$output"
+  [ "$(grep -c '^apart ' <<<"$output")" -eq 0 ]
+  [[ "${lines[1]}" == "whole "* ]]
+  mv "$results/apart.json" .
+  rm "$results"/*
+  mv apart.json "$results"
+  run jobs/submit.sh table
+  [ "$output" = 'failed: apart: its result is no whole line of JSON' ]
 }
 
 @test "a verdict of FAILED is listed as failed, for networks and for models, with or without word of the job" {
