@@ -4,6 +4,7 @@ import gc
 import pathlib
 import tempfile
 import unittest
+import warnings
 import weakref
 
 import numpy as np
@@ -34,6 +35,10 @@ class FromNumPy(unittest.TestCase):
         given = random_images() * np.random.default_rng(1).random((50, 64)) * 2 - 0.5
         for array in (given, np.asfortranarray(given), given[::-1, ::2], given.tolist()):
             np.testing.assert_array_equal(pixels(spdnn.Images.from_dense(array)), np.asarray(array, np.float32))
+        for numbers in ([[0, 0.5, 1]], [[0, 1, 2]], [[0, 1, -1]], [[1, 1, 1.5]]):
+            images = spdnn.Images.from_dense(numbers)
+            np.testing.assert_array_equal(pixels(images), numbers)
+            self.assertIn("CSR", repr(images))
 
     def test_what_are_no_images_is_refused(self):
         for given in ([[1, float("nan")]], [[1, float("inf")]], [[1, 1e300]], [1, 2], np.ones((2, 2, 2)), 1):
@@ -44,6 +49,13 @@ class FromNumPy(unittest.TestCase):
                 spdnn.Images.from_dense(given)
         with self.assertRaises(TypeError):
             spdnn.Images()
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")  # the error says it all
+            for given in ([[1, 1e300]], [[1, -1e39]]):
+                with self.assertRaises(spdnn.DataError):
+                    spdnn.Images.from_dense(given)
+        with self.assertRaisesRegex(spdnn.DataError, "^array: expected images x neurons, not 3 dimensions$"):
+            spdnn.Images.from_dense(np.ones((2, 2, 2)))
 
     def test_no_images_and_no_neurons(self):
         self.assertEqual(spdnn.Images.from_dense(np.ones((0, 5))).shape, (0, 5))

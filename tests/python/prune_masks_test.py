@@ -3,6 +3,7 @@
 import os
 import tempfile
 import unittest
+import warnings
 
 import numpy as np
 
@@ -77,6 +78,25 @@ class MasksTest(unittest.TestCase):
         masks.apply()
         self.assertEqual(zeros(module)[1], 80)
 
+    def test_a_share_is_of_whole_weights_rounded(self):
+        module = module_of(1)
+        module.layers[1].weight[0] = 0  # 40 of 160
+        masks = spdnn.prune.Masks(module)
+        for share, can in ((39.4 / 160, False), (39.6 / 160, True)):
+            self.assertEqual(masks.can_have(share), can)
+        masks.select(99.6 / 160)
+        self.assertEqual(zeros(module)[1], 100)
+
+    def test_a_layer_without_a_weight_that_is_not_zero_stays_so(self):
+        module = module_of(1, 1)
+        module.layers[1].weight[...] = 0
+        with np.errstate(all="raise"), warnings.catch_warnings():
+            warnings.simplefilter("error")
+            masks = spdnn.prune.Masks(module)
+            masks.select(0.75, 1)
+        self.assertEqual(zeros(module)[1:], [160, 80])
+        self.assertEqual(masks.shares, {"1.weight": 1.0, "2.weight": 0.5})
+
     def test_masks_that_do_not_fit_are_refused(self):
         one = stand_in.tensor(np.ones((4, 8, 5)))
         for masks, words in (({"0.weight": one}, "none of the weights that can be pruned: 1.weight"),
@@ -129,6 +149,14 @@ class RoundsTest(unittest.TestCase):
             shares = self.rounds(0.5, 1, powers=powers)[0].shares
             self.assertAlmostEqual(shares["1.weight"], shares["2.weight"], delta=0.1)
         self.assertGreater(self.rounds(0.5, 1, powers=(0.0,))[0].shares["1.weight"], 0.9)
+
+    def test_of_candidates_of_equal_loss_the_first_goes_on(self):
+        found = []
+        for powers in ((0.0, 1.0), (1.0, 0.0)):
+            module = module_of(1, 50)
+            found.append(spdnn.prune.prune(module, 0.5, lambda *_: None, lambda _: 7.0, rounds=1, powers=powers).shares["1.weight"])
+        self.assertGreater(found[0], 0.9)
+        self.assertAlmostEqual(found[1], 0.5, delta=0.1)
 
     def test_candidates_are_tried_for_a_part_of_training(self):
         self.assertEqual([part for _, part in self.rounds(0.5, 1, powers=(0.0, 1.0), trial=0.125)[1]], [0.125, 0.125, 1.0])
