@@ -277,6 +277,8 @@ struct Swish {
   bool swapped = false;   ///< the inputs of sum and product
   int read_again = -1;    ///< the node between them that is an output, too
   bool of_other = false;  ///< the product is with another value
+  Both sum = Both::add, product = Both::multiply, quotient = Both::divide;
+  Activation::Kind gate = Activation::Kind::hard_sigmoid;
 
   ModelCase model() const {
     ModelBuilder builder;
@@ -290,17 +292,17 @@ struct Swish {
     const auto pair = [&](ValueId a, ValueId b) { return swapped ? std::vector{b, a} : std::vector{a, b}; };
     std::vector<ValueId> between;
     if (order == Order::hard_sigmoid) {
-      between = {builder.add(testing::make_activation(Activation::Kind::hard_sigmoid, alpha, beta), {x})};
+      between = {builder.add(testing::make_activation(gate, alpha, beta), {x})};
     } else {
-      between = {no_sum ? builder.add(Activation{}, {x}) : builder.add(Elementwise{}, pair(x, number(added)))};
+      between = {no_sum ? builder.add(Activation{}, {x}) : builder.add(Elementwise{sum}, pair(x, number(added)))};
       between.push_back(builder.add(testing::make_clip(low, high), {between.back()}));
       if (order == Order::quotient_first)
-        between.push_back(builder.add(Elementwise{Both::divide}, {between.back(), number(divisor)}));
+        between.push_back(builder.add(Elementwise{quotient}, {between.back(), number(divisor)}));
     }
-    ValueId y = builder.add(Elementwise{Both::multiply}, pair(of_other ? other : x, between.back()));
+    ValueId y = builder.add(Elementwise{product}, pair(of_other ? other : x, between.back()));
     if (order == Order::quotient_last) {
       between.push_back(y);
-      y = builder.add(Elementwise{Both::divide}, {y, number(divisor)});
+      y = builder.add(Elementwise{quotient}, {y, number(divisor)});
     }
     std::vector<ValueId> outputs{y, other};
     if (read_again >= 0) outputs.push_back(between.at(static_cast<std::size_t>(read_again)));
@@ -320,10 +322,16 @@ TEST(FuseHardSwish, EachOrderOfItsNodesBecomesOneActivation) {
 
 TEST(FuseHardSwish, OtherFunctionsStay) {
   const auto stays = [](const Swish& swish) { rewritten(swish.model(), fuse_hard_swish, 0); };
-  stays({.added = 2});
-  stays({.low = -1});
-  stays({.high = 5});
-  stays({.divisor = 5});
+  for (const float off : {-1.F, 1.F}) {
+    for (const auto order : {Swish::Order::quotient_last, Swish::Order::quotient_first}) {
+      stays({.added = 3 + off, .order = order});
+      stays({.low = off, .order = order});
+      stays({.high = 6 + off, .order = order});
+      stays({.divisor = 6 + off, .order = order});
+    }
+    stays({.alpha = (1 + off / 4) / 6, .order = Swish::Order::hard_sigmoid});
+    stays({.beta = 0.5F + off / 4, .order = Swish::Order::hard_sigmoid});
+  }
   stays({.of_other = true});
   stays({.no_sum = true});
   stays({.order = Swish::Order::quotient_first, .no_sum = true});
@@ -332,7 +340,25 @@ TEST(FuseHardSwish, OtherFunctionsStay) {
   stays({.divisor = 3, .order = Swish::Order::quotient_first});
   stays({.of_numbers = {8}, .step = 1});
   stays({.alpha = 0.2F, .order = Swish::Order::hard_sigmoid});
-  stays({.beta = 0.4F, .order = Swish::Order::hard_sigmoid});
+}
+
+TEST(FuseHardSwish, OtherCombinationsOfTheSameNumbersStay) {
+  using Order = Swish::Order;
+  const auto fused = [](const Swish& swish) {
+    Model model = swish.model().model;
+    return fuse_hard_swish(model) == 1;
+  };
+  for (const Both kind : {Both::add, Both::subtract, Both::multiply, Both::divide, Both::maximum, Both::minimum}) {
+    SCOPED_TRACE(static_cast<int>(kind));
+    for (const Order order : {Order::quotient_last, Order::quotient_first}) {
+      EXPECT_EQ(fused({.order = order, .sum = kind}), kind == Both::add);
+      EXPECT_EQ(fused({.order = order, .quotient = kind}), kind == Both::divide);
+    }
+    for (const Order order : {Order::quotient_last, Order::quotient_first, Order::hard_sigmoid})
+      EXPECT_EQ(fused({.order = order, .product = kind}), kind == Both::multiply);
+  }
+  for (const auto gate : {Activation::Kind::sigmoid, Activation::Kind::leaky_relu, Activation::Kind::elu})
+    EXPECT_FALSE(fused({.order = Order::hard_sigmoid, .gate = gate}));
 }
 
 TEST(FuseHardSwish, WhatIsReadBetweenStays) {

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <functional>
 
 #include "model/graph/quantised.hpp"
@@ -24,6 +25,9 @@ struct StepsOfValue {
   bool adds = true, subtracts = true;
   bool between = false;  ///< a relu after the rounding
   Shape of_numbers{};
+  std::array<Elementwise::Kind, 4> kinds{Elementwise::Kind::divide, Elementwise::Kind::add, Elementwise::Kind::subtract,
+                                         Elementwise::Kind::multiply};
+  Activation::Kind rounding = Activation::Kind::round;
   int read_again = -1;  ///< the step whose result is an output, too
 
   std::vector<QuantisedValue> found() const {
@@ -35,15 +39,16 @@ struct StepsOfValue {
       steps.push_back(x);
     };
     const auto with = [&](Elementwise::Kind kind, float number) {
-      step(Elementwise{kind}, {x, builder.constant(make_tensor(of_numbers, {number}))});
+      const std::vector<float> numbers(*elements(of_numbers), number);
+      step(Elementwise{kind}, {x, builder.constant(make_tensor(of_numbers, numbers))});
     };
-    with(Elementwise::Kind::divide, scale);
-    step(testing::make_activation(Activation::Kind::round), {x});
+    with(kinds[0], scale);
+    step(testing::make_activation(rounding), {x});
     if (between) step(Activation{}, {x});
-    if (adds) with(Elementwise::Kind::add, zero);
+    if (adds) with(kinds[1], zero);
     step(testing::make_clip(low, high), {x});
-    if (subtracts) with(Elementwise::Kind::subtract, zero_back);
-    with(Elementwise::Kind::multiply, back);
+    if (subtracts) with(kinds[2], zero_back);
+    with(kinds[3], back);
     std::vector<ValueId> outputs{x};
     if (read_again >= 0) outputs.push_back(steps.at(static_cast<std::size_t>(read_again)));
     return quantised_values(builder.finish(outputs));
@@ -86,6 +91,17 @@ TEST(QuantisedValues, ChainsThatDifferInOneStepAreNone) {
   EXPECT_TRUE(none({.between = true}));
   EXPECT_TRUE(none({.adds = false, .subtracts = false, .between = true}));
   EXPECT_TRUE(none({.of_numbers = {1, 1}})) << "a number with axes";
+  EXPECT_TRUE(none({.of_numbers = {4}})) << "numbers of their own for each channel";
+  EXPECT_FALSE(none({.of_numbers = {1}}));
+  EXPECT_TRUE(none({.rounding = Activation::Kind::relu}));
+  using Both = Elementwise::Kind;
+  for (std::size_t step = 0; step < 4; ++step)
+    for (const Both kind : {Both::add, Both::subtract, Both::multiply, Both::divide, Both::maximum, Both::minimum}) {
+      StepsOfValue chain;
+      const bool same = chain.kinds[step] == kind;
+      chain.kinds[step] = kind;
+      EXPECT_EQ(none(chain), !same) << "step " << step << " is of kind " << static_cast<int>(kind);
+    }
   for (int step = 0; step < 5; ++step) EXPECT_TRUE(none({.read_again = step})) << step;
 }
 

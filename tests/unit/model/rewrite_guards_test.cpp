@@ -152,6 +152,18 @@ TEST(DeadChannelGuards, AReaderWithPaddingTakesNoConstantButZero) {
   }
 }
 
+TEST(DeadChannelGuards, AMeanThatCountsItsPaddingKeepsNoConstantButZero) {
+  const auto with = [](float constant, Index pad, Pool::Kind kind, bool counted) {
+    const Pool pool{.kind = kind, .window = {.kernel = {2, 2}, .pad_end = {0, pad}}, .count_padding = counted};
+    return chain({kN, 2, 4, 4}, {with_constant(constant), pool, summing_convolution(4)});
+  };
+  rewritten(with(1, 1, Pool::Kind::average, true), drop_dead_channels, 0);
+  rewritten(with(1, 1, Pool::Kind::average, false), drop_dead_channels, 1);
+  rewritten(with(1, 1, Pool::Kind::max, false), drop_dead_channels, 1);
+  rewritten(with(1, 0, Pool::Kind::average, true), drop_dead_channels, 1);
+  rewritten(with(0, 1, Pool::Kind::average, true), drop_dead_channels, 1);
+}
+
 TEST(DeadChannelGuards, AConstantWhoseContributionsOverflowStays) {
   const Convolution reader = pointwise({{1, 30}}, {});
   for (const auto& [constant, dropped] : {std::pair{3e37F, 0U}, std::pair{1e36F, 1U}})
