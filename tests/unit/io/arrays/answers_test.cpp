@@ -93,6 +93,8 @@ TEST_F(Answers, LabelsInTheColumnHeadedClass) {
   refused("image,class\n1,2,3\n", "labels.csv:2: 3 fields, expected 2");
   refused("image,class\n\"a\nb\",2\n22,1x\n", "labels.csv:4:4: expected a whole number");
   refused("image,class\n\"a\nb\",2x\n", "labels.csv:3:4: expected a whole number");
+  for (const char* const odd : {"", "-", "1.0", " 1", "99999999999999999999"})
+    refused(std::string("image,class\n1,") + odd + "\n", "labels.csv:2:3: expected a whole number");
   refused("image,class\n1,0\n2,1\n3,3\n", "number 3 is label 3, expected 0 to 2");
 }
 

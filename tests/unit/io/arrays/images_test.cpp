@@ -16,6 +16,7 @@
 #include "io/arrays/npy_header.hpp"
 #include "io/networks/text/gz.hpp"
 #include "support/hostile_files.hpp"
+#include "support/message_of.hpp"
 #include "support/shared_data.hpp"
 #include "temporary_directory.hpp"
 
@@ -227,10 +228,19 @@ TEST_F(ImageTensors, PreprocessingIsFp32StepByStep) {
   values = read(idx(), request);
   for (int i = 0; i < 11; ++i) EXPECT_EQ(values[i], (static_cast<float>(i) / 255.0F - 0.3F) / 0.7F);
 
-  request.preprocessing = {{1, 2}, {}, false};
-  EXPECT_THROW(read_image_tensor(idx(), request), UsageError);
-  request.preprocessing = {{}, {0}, false};
-  EXPECT_THROW(read_image_tensor(idx(), request), UsageError);
+  for (const bool unit : {false, true}) {
+    const auto problem = [&](const std::vector<float>& subtract, const std::vector<float>& divide) {
+      request.preprocessing = {subtract, divide, unit};
+      return testing::message_of<UsageError>([&] { read_image_tensor(idx(), request); });
+    };
+    const std::string less = unit ? "mean" : "subtract";
+    const std::string by = unit ? "std" : "divide";
+    EXPECT_EQ(problem({1, 2}, {}), less + ": 2 numbers, expected one, or one for each of 1 channels");
+    EXPECT_EQ(problem({}, {1, 2}), by + ": 2 numbers, expected one, or one for each of 1 channels");
+    EXPECT_EQ(problem({NAN}, {}), less + ": expected finite numbers");
+    EXPECT_EQ(problem({}, {INFINITY}), by + ": expected finite numbers");
+    EXPECT_EQ(problem({}, {0}), by + ": expected no zero");
+  }
 }
 
 TEST_F(ImageTensors, AChannelHasItsOwnMeanAndDivisor) {
@@ -385,6 +395,9 @@ TEST_F(ImageTensors, DirectoriesInTheOrderOfNames) {
   one.images = 1;
   EXPECT_EQ(read(folder, one).size(), 6U);
   EXPECT_EQ(read_image_tensor(folder, one).available, 2U);
+  ImageRequest three = one;
+  three.images = 3;
+  refuses(folder, "2 images, expected 3 to 2147483647", three);
   EXPECT_EQ(read_image_tensor(folder, one).notes.size(), 1U) << "on pixels that are not scaled";
   one.preprocessing.bytes_to_unit = true;
   EXPECT_EQ(read(folder, one), (std::vector<float>{0, 1, 0, 1, 0, 1}));
@@ -419,7 +432,9 @@ TEST_F(ImageTensors, DirectoriesInTheOrderOfNames) {
   expect_refused(folder / "notes.txt", "expected only .png", [&] { read_image_tensor(folder, of(colour_images)); });
   std::filesystem::remove(folder / "notes.txt");
   written(folder / "d.png", png(3, 2, 8, 0, std::string(9, '\0')));
-  expect_refused(folder / "d.png", "an image of 3 x 2, expected 2 x 3",
+  expect_refused(folder / "d.png",
+                 "an image of 3 x 2, expected 2 x 3 (height x width); nothing is scaled here, but ImageMagick does: "
+                 "convert IN -resize 3x2! OUT.png",
                  [&] { read_image_tensor(folder, of(colour_images)); });
   written(folder / "d.png", png(2, 4, 8, 0, std::string(10, '\0')));
   expect_refused(folder / "d.png", "an image of 2 x 4, expected 2 x 3",

@@ -173,7 +173,13 @@ TEST_F(Safetensors, ContainersThatAreNotSoundAreRefused) {
   refuses(container("{\"a\":", ""), "byte 6 of the header: not JSON");
   refuses(container("{\"a\":" + std::string(65, '[') + "}", ""), "nested too deeply");
   refuses(container("{\"__metadata__\":{\"a\":1}}", ""), "expected an object of strings");
-  refuses(container("{\"a\":[1]}", ""), "tensor 'a': [1], expected an object of dtype, shape and data_offsets");
+  const std::string sound = R"("dtype":"F32","shape":[0],"data_offsets":[0,0])";
+  for (const std::string& entry :
+       {std::string("[1]"), std::string("7"), std::string("{}"), "{" + sound + ",\"more\":1}",
+        std::string(R"({"dtype":"F32","shape":[0]})"), std::string(R"({"dtype":"F32","shape":[0],"offsets":[0,0]})"),
+        std::string(R"({"type":"F32","shape":[0],"data_offsets":[0,0]})"),
+        std::string(R"({"dtype":"F32","shapes":[0],"data_offsets":[0,0]})")})
+    refuses(container("{\"a\":" + entry + "}", ""), ", expected an object of dtype, shape and data_offsets");
   const auto one = [&](const std::string& type, const std::string& shape, std::size_t begin, std::size_t end) {
     return container("{" + entry("a", type, shape, begin, end) + "}", eight);
   };
