@@ -41,6 +41,12 @@ class BenchOptions : public ::testing::Test {
     }
     return text;
   }
+  /// `spdnn report` writes this table as CSV if it is not asked for another.
+  void expect_default_table(const char* table) const {
+    const std::string usual = testing::run_command("report", {json_, "--format", "csv"}).out;
+    EXPECT_EQ(usual, testing::run_command("report", {json_, "--format", "csv", "--table", table}).out);
+    EXPECT_NE(usual, "");
+  }
   static std::string refused(const Arguments& arguments) {
     return testing::message_of<UsageError>([&] { testing::run_command("bench", arguments); });
   }
@@ -58,6 +64,7 @@ TEST_F(BenchOptions, OfLayersAreThoseOfTheMeasurements) {
             R"("cpu_openmp" "fp32" 64 32 "distinct" 3 40 2;"cpu_openmp" "fp32" 64 32 "distinct" 3 20 2;)"
             R"("cpu_openmp" "fp32" 32 4 "distinct" 3 40 2;"cpu_openmp" "fp32" 32 4 "distinct" 3 20 2;)"
             R"("cpu_openmp" "fp32" 32 32 "distinct" 3 40 2;"cpu_openmp" "fp32" 32 32 "distinct" 3 20 2;)");
+  expect_default_table("layers");
   EXPECT_EQ(refused({"layers", "--neurons", "32", "--degrees", "33"}), "--degrees: 33 is more than 32 neurons");
   EXPECT_EQ(refused({"layers", "--seconds", "-1"}), "--seconds: -1 is negative");
   for (const char* const share : {"0", "1.01", "-1"})
@@ -77,6 +84,7 @@ TEST_F(BenchOptions, OfModelsAreThoseOfTheMeasurements) {
             R"("conv_dense" "fp32" 3 2;"conv_dense" "fp32" 1 2;)");
   EXPECT_EQ(lines_of(joined(bench, {"--variant", "conv_reference", "--precision", "fp64"}), fields),
             R"("conv_reference" "fp64" 3 2;"conv_reference" "fp64" 1 2;)");
+  expect_default_table("model-times");
   const auto nodes = [&](const Arguments& options) {
     lines_of(joined({"model", model, "--threads", "1", "--runs", "1", "--warm-up", "0", "--layers"}, options), {});
     return parse_json(text_of_file(json_))["layers"].size();
@@ -97,6 +105,7 @@ TEST_F(BenchOptions, OfConvolutionsAreThoseOfTheMeasurements) {
             R"("mobilenet" "1024x7x7 3x3 -> 1024 depthwise" 0.0 0.25 2 "sparse" 1;)"
             R"("mobilenet" "1024x7x7 1x1 -> 1024" 0.9 0.25 2 "sparse" 1;)"
             R"("mobilenet" "1024x7x7 1x1 -> 1024" 0.75 0.25 2 "sparse" 1;)");
+  expect_default_table("conv-times");
   const auto refused_conv = [&](const Arguments& options) { return refused(joined(conv, options)); };
   EXPECT_EQ(refused_conv({"--sparsity", "0.5,1"}), "--sparsity: 1 is outside [0, 1)");
   EXPECT_EQ(refused_conv({"--input-sparsity", "-0.5"}), "--input-sparsity: -0.5 is outside [0, 1)");
