@@ -13,27 +13,26 @@
 namespace spdnn {
 namespace {
 
-using sparse_conv::Axis;
 using sparse_conv::Kernels;
 using testing::Rng;
 
 constexpr float kUntouched = -77;
 constexpr std::size_t kBehind = 80;  ///< numbers that are looked at behind the last one
 
-Axis random_axis(Rng& rng, std::uint32_t most) {
+sparse_conv::Axis random_axis(Rng& rng, std::uint32_t most) {
   const auto draw = [&](std::uint32_t least, std::uint32_t below) { return least + std::int64_t{rng.below(below)}; };
   return {.first = draw(0, 13) - 6, .step = draw(1, 3), .count = draw(1, most), .extent = draw(1, most)};
 }
 
 /// The place in the image of a tile's pixel; -1 in the padding.
-std::int64_t place_in_image(const Axis& axis, std::int64_t i) {
+std::int64_t place_in_image(const sparse_conv::Axis& axis, std::int64_t i) {
   const std::int64_t place = axis.first + i * axis.step;
   return place < axis.extent && place >= 0 ? place : -1;
 }
 
 void expect_copied(const Kernels& kernels, Rng& rng) {
-  const Axis rows = random_axis(rng, 6);
-  const Axis columns = random_axis(rng, 50);
+  const sparse_conv::Axis rows = random_axis(rng, 6);
+  const sparse_conv::Axis columns = random_axis(rng, 50);
   const std::int64_t channels = 1 + std::int64_t{rng.below(3)};
   const std::int64_t pitch = columns.count + std::int64_t{rng.below(20)};
   const std::int64_t to_stride = rows.count * pitch + std::int64_t{rng.below(30)};
