@@ -109,6 +109,9 @@ TEST_F(WrittenSafetensors, WhatTheFormatLacksIsRefusedByName) {
   Model two = sound;
   two.inputs.push_back(0);
   refused(two, "cannot hold the model 'net': it has 2 inputs, expected one");
+  ModelBuilder flat;
+  const ValueId numbers = flat.input({kBatchExtent});
+  refused(flat.finish({flat.add(Activation{}, {numbers})}), "its input has the shape N, expected 2 to 4 axes");
   ModelBuilder deep;
   const ValueId x = deep.input({kBatchExtent, 1, 1, 1, 1});
   refused(deep.finish({deep.add(Activation{}, {x})}),

@@ -90,6 +90,14 @@ TEST(TfliteHostile, SparsityThatDoesNotFitIsRefused) {
               file.last_axis().array_segments.Set(list({0, 4, 3}));
             }),
             where + "array_segments descend at number 3");
+  for (const std::vector<std::uint8_t>& segments :
+       {std::vector<std::uint8_t>{1, 1, 3}, {0, 1, 2}, {0, 3}, {0, 1, 1, 3}})
+    EXPECT_EQ(refused([&](TfliteConvFile& file) { file.last_axis().array_segments.Set(list(segments)); }),
+              where + "array_segments: expected 3 numbers from 0 to 3");
+  tflite::Int32VectorT below;
+  below.values = {-1, 0, 2};
+  EXPECT_EQ(refused([&](TfliteConvFile& file) { file.last_axis().array_indices.Set(below); }),
+            where + "array_indices: -1 is outside 0..2");
   EXPECT_EQ(refused([&](TfliteConvFile& file) { file.last_axis().array_segments.Reset(); }),
             where + "array_segments: expected 3 numbers from 0 to 3");
   EXPECT_EQ(refused([](TfliteConvFile& file) { file.filters().sparsity->dim_metadata[0]->dense_size = 1 << 30; }),
