@@ -29,6 +29,15 @@ TEST(Significant, KeepsFourDigitsAndAllBeforeThePoint) {
   EXPECT_EQ(significant(1e-60), "1.000e-60");
 }
 
+TEST(TextForms, MarkdownIsAlignedByCharactersAndBeginsNoBlockOfTheText) {
+  Document document{"T", "~~~ is no fence, ~~ is none either", {}};
+  document.sections.push_back(
+      {"s", "S", {Table{"t", "C", {{"col"}, {"n", "", true}}, {{{"ééééé", "1"}}, {{"abc", "22"}}}}}});
+  EXPECT_EQ(to_markdown(document),
+            "# T\n\n\\~~~ is no fence, ~~ is none either\n\n## S\n\nC\n\n"
+            "| col   |   n |\n| ----- | --: |\n| ééééé |   1 |\n| abc   |  22 |\n");
+}
+
 TEST(CsvReader, ReadsQuotationsAndBothEndsOfLines) {
   const auto records = read_csv("f", "a,\"b \"\"c\"\",\nd\"\r\n,x");
   ASSERT_EQ(records.size(), 2U);

@@ -140,6 +140,10 @@ TEST(PruneReportText, LinesNumberNodesFromOneAndHaveBothAccuracies) {
 
 TEST(PruneReportText, WithoutTimesSaysNothingOfTheirQuotient) {
   PruneReport report;
+  report.calibrated = 0;
+  EXPECT_EQ(to_text(report).find("calibrated"), std::string::npos);
+  report.calibrated = 1;
+  EXPECT_PRED_FORMAT2(::testing::IsSubstring, "calibrated with 1 image\n", to_text(report));
   EXPECT_PRED_FORMAT2(::testing::IsSubstring, "predicted  0 s -> 0 s for 1 image, 1 threads\n", to_text(report));
   report.timed_runs = 5;
   EXPECT_PRED_FORMAT2(::testing::IsSubstring, "timed      0 s -> 0 s; the shortest of 5 runs", to_text(report));

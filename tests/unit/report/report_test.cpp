@@ -106,7 +106,7 @@ TEST(Report, CountsAndNotesAreShownUnderTheirNames) {
   report.outcome.borderline = {1, 7, 8};
   report.outcome.overflow = {{2, 5}, {6, 3}};
   report.outcome.alive = {9, 8};
-  report.outcome.active = {7, -1};
+  report.outcome.active = {7, 0, -1};
   report.notes = {"saturated is not applied: there is no cap", "another"};
   const std::string text = to_text(report);
   EXPECT_NE(row(text, "run again").find("3 borderline images"), std::string::npos) << text;
@@ -119,7 +119,7 @@ TEST(Report, CountsAndNotesAreShownUnderTheirNames) {
   EXPECT_EQ(json["overflow"], (Json{{"images", 2}, {"layer", 4}, {"first_ids", Json::array({3, 7})}}));
   EXPECT_EQ(json["borderline"], 3);
   EXPECT_EQ(json["alive"], (std::vector<int>{9, 8}));
-  EXPECT_EQ(json["active"], Json::array({7, nullptr}));
+  EXPECT_EQ(json["active"], Json::array({7, 0, nullptr}));
   EXPECT_EQ(json["notes"], report.notes);
 }
 
