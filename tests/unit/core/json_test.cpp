@@ -127,7 +127,8 @@ TEST(Json, OfAnotherKindIsRefused) {
 TEST(JsonText, ProblemsHaveTheirPosition) {
   EXPECT_EQ(problem_of([] { parse_json(R"({"a": x})"); }), "6: not JSON: last read: '\"a\": x'");
   EXPECT_EQ(problem_of([] { parse_json(R"({"a": 1e999})"); }).substr(0, 12), "0: not JSON:");
-  EXPECT_EQ(problem_of([] { parse_json("1 2"); }).substr(0, 12), "2: not JSON:");
+  EXPECT_EQ(problem_of([] { parse_json("1 2"); }), "2: not JSON: expected end of input");
+  EXPECT_EQ(problem_of([] { parse_json(R"({"a" x})"); }), "5: not JSON: expected ':'");
   EXPECT_EQ(problem_of([] { parse_json(""); }).substr(0, 12), "0: not JSON:");
   const std::string levels(64, '[');
   const std::string ends(64, ']');
@@ -150,6 +151,9 @@ TEST(JsonText, OfARepeatedKeyTheLastValueCounts) {
   EXPECT_EQ(json_text(parse_json("{" + large + R"("m7": [-7], "m150": [-150]})")), "{" + expected + "}");
   EXPECT_EQ(problem_of([&] { parse_strict_json("{" + large + "\"m150\": 1}"); }),
             "0: an object has two keys \"m150\", expected each key once");
+  EXPECT_EQ(problem_of([&] { parse_strict_json("{" + large + "\"m199\": 1}"); }),
+            "0: an object has two keys \"m199\", expected each key once")
+      << "of the member before";
 }
 
 TEST(JsonText, StrictlyMembersAreSortedAndKeysComeOnce) {

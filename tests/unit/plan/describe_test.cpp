@@ -62,6 +62,34 @@ TEST(Describe, ALayerWithoutEntriesHasNoWeights) {
   EXPECT_EQ(certificate_text(2, 3), "from the rows entering layer 3 on");
 }
 
+TEST(LayerKinds, DifferInEachNumberAndNameTheirFirstLayer) {
+  const LayerDescription usual{.inputs = 9, .outputs = 8, .edges = 7, .min_degree = 1, .max_degree = 2};
+  std::vector<LayerDescription> layers(2, usual);
+  layers[1].distinct_terms = 3;
+  const auto other = [&](auto member) {
+    layers.push_back(usual);
+    layers.back().*member += 1;
+  };
+  other(&LayerDescription::inputs);
+  other(&LayerDescription::outputs);
+  other(&LayerDescription::edges);
+  other(&LayerDescription::min_degree);
+  other(&LayerDescription::max_degree);
+  other(&LayerDescription::distinct_weights);
+  other(&LayerDescription::stored_outputs);
+  other(&LayerDescription::stored_edges);
+  other(&LayerDescription::twins);
+  other(&LayerDescription::always_zero);
+  other(&LayerDescription::unread);
+  layers.push_back(usual);
+  layers.back().distinct_terms = 6;
+  const std::vector<LayerKind> kinds = kinds_of(layers);
+  ASSERT_EQ(kinds.size(), 12U);
+  EXPECT_EQ(kinds[0].count, 3U);
+  EXPECT_EQ(kinds[0].distinct_terms, 9) << "the sum over its layers";
+  for (Index i = 0; i < kinds.size(); ++i) EXPECT_EQ(kinds[i].first, i == 0 ? 1 : i + 2) << i;
+}
+
 TEST(Choose, TheOracleOnlyWhereNothingElseRuns) {
   const Plan plan = make_plan(small_network(), parse_passes("all"));
   Variant oracle = find_variant("cpu_reference");
@@ -120,7 +148,7 @@ TEST(Choose, AnEngineThatNotesOverflowWhereTheOthersWouldHaveTo) {
 
 TEST(Choose, TheOptionsReachEveryEngine) {
   const Variant halves = variant_that("halves", [](const BatchInfo&, const EngineOptions& options) {
-    return Support{.why_not = options.precision == Precision::fp16 ? "halves: no cap" : ""};
+    return Support{.why_not = options.precision == Precision::fp32 ? "" : "halves: no cap"};
   });
   const Plan plan = make_plan(small_network(), {});
   EXPECT_EQ(choose_variant(plan, {10}, {.precision = Precision::fp32}, std::vector{&halves}).variant->name, "halves");

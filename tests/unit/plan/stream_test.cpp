@@ -66,6 +66,22 @@ TEST(PlanOfAStream, IsCertifiedAsInMemory) {
   EXPECT_GT(certified, 5);
 }
 
+TEST(PlanOfAStream, NamesThePassesWhoseLayersAreTooLargeForItsMemory) {
+  const Network network = NetworkLottery(3).network();
+  const auto notes = [&](const char* passes) {
+    const Plan plan = make_plan(testing::stream_of(network), parse_passes(passes), {.at_once = 2, .plan_bytes = 1});
+    EXPECT_NE(plan.streamed, nullptr);
+    EXPECT_FALSE(plan.passes.twins || plan.passes.unused);
+    EXPECT_EQ(plan.provenance.given_edges, testing::stream_of(network).edges());
+    std::string all;
+    for (const std::string& note : plan.provenance.notes) all += note.substr(0, note.find(':')) + "; ";
+    return all;
+  };
+  EXPECT_EQ(notes("twins"), "twins is not applied; ");
+  EXPECT_EQ(notes("unused"), "unused is not applied; ");
+  EXPECT_EQ(notes("merge,twins,unused"), "merge is not applied; twins is not applied; unused is not applied; ");
+}
+
 TEST(PlanOfAStream, HasBoundsByWhichSumsMayOverflow) {
   const ImageSet images{make_layer(1, {{{0, 1.0F}}}, {}).weights};
   for (const float weight : {1.0F, 3e38F}) {

@@ -202,7 +202,8 @@ std::vector<ModelCase> joins_battery() {
       return {builder.add(Both{kind}, {a, builder.constant(testing::random_tensor(rng, {24, 1, 1}))}),
               builder.add(Both{kind}, {builder.constant(testing::random_tensor(rng, {7})), a})};
     });
-    for (const Shape& factors : {Shape{}, Shape{1}, Shape{1, 24, 1, 1}, Shape{1, 1, 6, 7}, Shape{1, 24, 6, 7}})
+    for (const Shape& factors :
+         {Shape{}, Shape{1}, Shape{1, 1, 1, 1}, Shape{1, 24, 1, 1}, Shape{1, 1, 6, 7}, Shape{1, 24, 6, 7}})
       add("factors_" + number, [&](auto& builder, ValueId, ValueId a) -> std::vector<ValueId> {
         return {builder.add(Both{kind}, {a, builder.constant(testing::random_tensor(rng, factors))})};
       });

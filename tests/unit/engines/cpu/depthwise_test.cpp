@@ -107,6 +107,9 @@ std::vector<ModelCase> depthwise_cases() {
     window.stride = {stride, stride};
     cases.push_back(case_of(fmt::format("20 channels, stride {}", stride), rng, {1, 20, 9, 17}, 2, window));
   }
+  for (const Window& window : {testing::same_window(3, 3), testing::same_window(5, 3)})
+    cases.push_back(
+        case_of(fmt::format("a row of images, {} rows of taps", window.kernel[0]), rng, {2, 5, 1, 20}, 2, window));
   cases.push_back(case_of("a sequence", rng, {2, 5, 1, 300}, 2, testing::same_window(1, 9)));
   cases.push_back(case_of("a long sequence", rng, {1, 19, 1, 3000}, 1, testing::same_window(1, 9)));
   for (const Index size : {3U, 5U}) {
@@ -173,6 +176,22 @@ TEST(Depthwise, EndsItsSumsLikeASeparateNode) {
               << one.name << " " << kernels->instruction_set << ", " << named.name;
         }
       }
+}
+
+TEST(Depthwise, FinishesEachResultOnce) {
+  program::Ending ending;
+  ending.finish = [](float* results, std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i) results[i] = 2 * results[i] + 1;
+  };
+  const depthwise::Kernels& kernels = *depthwise::available_kernels().front();
+  for (std::uint32_t seed = 0; seed < 12; ++seed) {
+    const ModelCase one = random_depthwise(seed);
+    for (const depthwise::Tiling& tiling : tilings_of(one, kernels, 1)) {
+      std::vector<float> expected = by_planes(one, tiling, kernels, 1);
+      ending.finish(expected.data(), expected.size());
+      EXPECT_EQ(by_planes(one, tiling, kernels, 2, ending), expected) << one.name;
+    }
+  }
 }
 
 /// The cases that the tests above must cover.

@@ -87,6 +87,15 @@ std::vector<ModelCase> all_cases() {
                                               testing::random_convolution(rng, 5, 6, window, 0.5), shape,
                                               testing::random_tensor(rng, shape)));
   }
+  for (const Index down : {2U, 1U}) {  // as wide as registers, but of several rows that are not read one after another
+    Window rows = pointwise;
+    rows.stride = {down, 1};
+    rows.pad_begin = {2 - down, 0};
+    const Shape shape{2, 5, 5, 32};
+    cases.push_back(testing::convolution_case(fmt::format("rows apart by {}", down),
+                                              testing::random_convolution(rng, 5, 6, rows, 0.5), shape,
+                                              testing::random_tensor(rng, shape)));
+  }
   for (const Extent size : {7, 14, 28}) {  // the images of networks, with enough channels for several blocks
     const Shape shape{2, 48, size, size};
     for (const Index kernel : {1U, 3U})
@@ -146,6 +155,23 @@ TEST(SparseConv, TilesOfAWideImageAreEquallyWideOrFillTheirRegisters) {
     for (const Tiling& tiling : sparse_conv::possible_tilings(shape_of(one), *kernels)) columns.insert(tiling.columns);
     EXPECT_TRUE(columns.contains(even)) << even;
     EXPECT_TRUE(columns.contains(sparse_conv::divided(even, kernels->lanes) * kernels->lanes)) << even;
+  }
+}
+
+TEST(SparseConv, FinishesEachResultOnceWhateverItsTiles) {
+  program::Ending ending;
+  ending.finish = [](float* results, std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i) results[i] = 2 * results[i] + 1;
+  };
+  for (std::uint32_t seed = 0; seed < 6; ++seed) {
+    const ModelCase one = random_case(seed);
+    const Kernels& kernels = *sparse_conv::available_kernels().front();
+    for (const Tiling& tiling : different_tilings(one, kernels)) {
+      std::vector<float> expected = convolved(one, tiling, kernels, 1);
+      ending.finish(expected.data(), expected.size());
+      EXPECT_EQ(convolved(one, tiling, kernels, 2, ending), expected)
+          << one.name << ", tiles of " << tiling.rows << " x " << tiling.columns;
+    }
   }
 }
 
