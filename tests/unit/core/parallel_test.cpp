@@ -84,6 +84,23 @@ std::vector<int> side_by_side(int members) {
 
 TEST(Parallel, ThreadsOfATeamWorkSideBySide) { EXPECT_EQ(side_by_side(3), (std::vector{0, 1, 2})); }
 
+/// OpenMP reads its limit when a process begins: the test begins anew in another one.
+TEST(Parallel, ATeamHasNoMoreThreadsThanOpenMpMayHave) {
+  ::testing::FLAGS_gtest_death_test_style = "threadsafe";
+  ::setenv("OMP_THREAD_LIMIT", "2", 1);
+  const auto leave = [] {
+    std::atomic<int> members = 0;
+    run_team(4, [&](int, int) { ++members; });
+    int helpers = 0;
+    for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+      helpers += task.path().filename() != std::to_string(::getpid()) ? 1 : 0;
+    }
+    std::exit(members == 4 && helpers <= 1 ? 7 : 1);
+  };
+  EXPECT_EXIT(leave(), ::testing::ExitedWithCode(7), "");
+  ::unsetenv("OMP_THREAD_LIMIT");
+}
+
 TEST(Parallel, AForkedProcessHasATeamOfItsOwn) {
   side_by_side(3);
   const auto leave = [] { std::exit(side_by_side(3) == std::vector{0, 1, 2} ? 7 : 1); };

@@ -111,6 +111,10 @@ TEST(GeneratedCode, ItsSourcesAreReportedInOneLine) {
       said({foreign}),
       "1.0 kB of generated code for 1 node, compiled in 1.5 s of processor time; the model's code, for batches of "
       "32, is for another device, batch, precision or version of spdnn or the compiler");
+  Prepared of_fewer = foreign;
+  of_fewer.model_images = 8;
+  for (const auto& both : {std::vector{foreign, of_fewer}, {of_fewer, foreign}})
+    EXPECT_NE(said(both).find(", for batches of 32,"), std::string::npos) << said(both);
 }
 
 TEST(KernelContract, RefusesWrongOffers) {

@@ -72,7 +72,7 @@ class OfOneLayout final : public program::Kernel {
   Prices& prices_;
 };
 
-/// A chain in which convolutions have functions to be fused, two values are outputs, and one node is a view; with
+/// A chain in which convolutions have functions to be fused, three values are outputs, and one node is a view; with
 /// `shortcut`, an early value is added at the end.
 Model priced_model(bool shortcut) {
   testing::Rng rng(5);
@@ -90,7 +90,7 @@ Model priced_model(bool shortcut) {
     const ValueId back = builder.add(Reshape{{kBatchExtent, 5, 4, 6}}, {last});
     last = builder.add(Elementwise{}, {early, back});
   }
-  return builder.finish({last, seen});
+  return builder.finish({last, seen, early});
 }
 
 /// The least seconds of all programs: each is made by a list of choices, and the lists are gone through like numbers.

@@ -103,6 +103,10 @@ TEST_P(StoredPrograms, AreUsedIfTheyAreTuned) {
   if (variant().device != Device::cpu) return;
   const Model read = with(tuned_program(variant(), model_to_store(), options_for(3, 2)).text);
   EXPECT_EQ(remark(read, options_for(3, 2)), kUsed);
+  const std::vector<std::string> remarks = support_of(variant(), read, options_for(3, 2)).remarks;
+  EXPECT_TRUE(std::any_of(remarks.begin(), remarks.end(), [](const std::string& one) {
+    return one.starts_with("kernels by measured times; ");
+  })) << "what was said of it is stored, too";
   const std::vector<float> expected = outputs(model_to_store(), options_for(3, 2));
   const std::vector<float> found = outputs(read, options_for(3, 2));
   ASSERT_EQ(found.size(), expected.size());
