@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "engines/overflow.hpp"
 #include "plan/planner.hpp"
 #include "support/plan_nets.hpp"
@@ -64,6 +66,23 @@ TEST(PlanOfAStream, IsCertifiedAsInMemory) {
     }
   }
   EXPECT_GT(certified, 5);
+}
+
+TEST(PlanOfAStream, TellsHowManyLayersAreDone) {
+  const Network network = NetworkLottery(3).network();
+  const auto depth = static_cast<std::uint64_t>(network.layers.size());
+  for (const char* const passes : {"twins", "dead"}) {
+    std::vector<std::uint64_t> done;
+    make_plan(testing::stream_of(network), parse_passes(passes), {.at_once = 2, .plan_bytes = std::size_t{1} << 30U},
+              [&](const ProgressUpdate& update) {
+                EXPECT_EQ(update.total, depth);
+                done.push_back(update.done);
+              });
+    EXPECT_TRUE(std::is_sorted(done.begin(), done.end()));
+    EXPECT_EQ(done.front(), 0U);
+    EXPECT_EQ(done.back(), depth);
+    EXPECT_EQ(done.size(), depth + 2) << "at the beginning, after each layer, and at the end";
+  }
 }
 
 TEST(PlanOfAStream, NamesThePassesWhoseLayersAreTooLargeForItsMemory) {

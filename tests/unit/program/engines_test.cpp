@@ -208,6 +208,12 @@ std::vector<ModelCase> joins_battery() {
         return {builder.add(Both{kind}, {a, builder.constant(testing::random_tensor(rng, factors))})};
       });
   }
+  add("factors_of_each_image_of_a_constant", [&](auto& builder, ValueId, ValueId a) -> std::vector<ValueId> {
+    const ValueId of_each = builder.add(GlobalPool{}, {a});
+    const ValueId of_all = builder.constant(testing::random_tensor(rng, {1, 24, 6, 7}));
+    return {builder.add(Both{Both::Kind::multiply}, {of_all, of_each}),
+            builder.add(Both{Both::Kind::subtract}, {a, of_each})};
+  });
   // As many rows as channels: numbers of rows, of three axes, are none of channels.
   add("factors_of_rows", [&](auto& builder, ValueId x, ValueId) -> std::vector<ValueId> {
     const ValueId six = builder.add(testing::random_convolution(rng, 5, 6, testing::same_window(3, 3), 0.4), {x});

@@ -171,6 +171,14 @@ TEST_P(StoredPrograms, WhatIsDamagedIsRefused) {
   EXPECT_EQ(replaced("\"lifetime\":[", "\"lifetime\":[1,"), unfit);
   EXPECT_EQ(replaced(batch, "\"batch\":-3"),
             "m.spdnn: program: batch: expected a number of images; convert the model again");
+  EXPECT_EQ(replaced(batch, "\"batch\":99999999999"),
+            "m.spdnn: program: batch: expected a number of images; convert the model again");
+  for (const std::string wrong : {"[[\"a\",", "[[],[", "[\"a\",["}) {
+    std::string other = text;
+    const std::size_t place = other.find("\"made_for\":[[") + 11;
+    EXPECT_EQ(error(other.replace(place, 2, wrong)).find("m.spdnn: program: expected made_for, remarks and"), 0U)
+        << wrong;
+  }
   std::string lacking = text;
   lacking[place_in_step(lacking, "\"detail\"") + 1] = 'r';
   EXPECT_EQ(error(lacking), "m.spdnn: program: is corrupted: an action lacks a field; convert the model again");

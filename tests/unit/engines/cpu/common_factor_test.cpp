@@ -124,6 +124,16 @@ TEST(CommonFactor, IsNotTakenWhereItWouldShow) {
   EXPECT_TRUE(first(0x1p-10F, -1e-34, 32.0, bits())[1]);
   EXPECT_FALSE(first(0x1p-10F, -1e-35, 32.0, bits())[1]) << "after a small negative one";
   EXPECT_FALSE(first(0x1p-10F, 0, 1e-42, bits())[1]) << "after a small cap";
+  for (const std::size_t place : {0U, 3U, 7U}) {
+    Network network = network_of_one_weight(0x1p-10F, 2, -1e-34, true);
+    network.cap = 32;
+    std::vector<double> biases(8, -1e-34);
+    network.layers[0].bias.values = biases;
+    EXPECT_TRUE(factors(network, bits())[1]);
+    biases[place] = -1e-35;
+    network.layers[0].bias.values = biases;
+    EXPECT_FALSE(factors(network, bits())[1]) << "after a small one of many";
+  }
 }
 
 /// Ones are counted in 16 bits at a time.

@@ -110,6 +110,23 @@ TEST(PlainKernels, ReadNoOtherNumbersThanFp32WhereTheyChangeNone) {
   }
 }
 
+TEST(PlainKernels, HalvesBetweenTwoNumbersOfBf16GoToTheEvenOne) {
+  const std::vector<std::pair<std::uint32_t, std::uint32_t>> rounded{
+      {0x3f808000U, 0x3f80U}, {0x3f818000U, 0x3f82U}, {0x3f808001U, 0x3f81U}, {0x3f807fffU, 0x3f80U},
+      {0xbf808000U, 0xbf80U}, {0xbf818000U, 0xbf82U}, {0x7f7fffffU, 0x7f80U}, {0x00018000U, 0x0002U}};
+  std::vector<std::uint32_t> bits;
+  for (const auto& [given, made] : rounded) bits.push_back(given);
+  const program::Change change{{1, static_cast<Extent>(bits.size())}, {}, {Order::rows, ElementType::bf16}};
+  std::vector<std::uint16_t> made(bits.size());
+  const auto bound = plain_kernel("plain_change").change(change).bind();
+  bound->place({.inputs = {reinterpret_cast<const std::byte*>(bits.data())},
+                .output = reinterpret_cast<std::byte*>(made.data()),
+                .scratch = nullptr,
+                .constants = {}});
+  bound->run();
+  for (std::size_t i = 0; i < bits.size(); ++i) EXPECT_EQ(made[i], rounded[i].second) << std::hex << bits[i];
+}
+
 TEST(PlainKernels, WhatIsNoNumberStaysSoInBf16) {
   const std::vector<std::uint32_t> bits{0x7fffffffU, 0xffffffffU, 0x7f800001U, 0x7fc00000U, 0x7f800000U, 0xff800000U};
   const program::Change change{{1, static_cast<Extent>(bits.size())}, {}, {Order::rows, ElementType::bf16}};
@@ -127,6 +144,41 @@ TEST(PlainKernels, WhatIsNoNumberStaysSoInBf16) {
       EXPECT_TRUE(std::isnan(found)) << i;
     else
       EXPECT_EQ(found, std::bit_cast<float>(bits[i]));
+  }
+}
+
+/// Channels in blocks are filled up, which loops over elements do not know.
+TEST(PlainKernels, TakeRowsAndChannelsInnermostAsTheyAreMadeAndAllElseInRows) {
+  using program::ElementType;
+  using program::Layout;
+  using program::Order;
+  testing::Rng rng(5);
+  const Shape shape{2, 7, 4, 5};
+  for (const Operation& operation :
+       {Operation(Activation{}), Operation(testing::random_norm(rng, 7)), Operation(Elementwise{})}) {
+    testing::ModelBuilder builder;
+    const ValueId x = builder.input({kBatchExtent, 7, 4, 5});
+    const bool of_two = std::holds_alternative<Elementwise>(operation);
+    const Model model = builder.finish(
+        {of_two ? builder.add(operation, {x, builder.add(Activation{}, {x})}) : builder.add(operation, {x})});
+    const auto node = static_cast<Index>(model.nodes.size() - 1);
+    for (const ElementType type : {ElementType::fp32, ElementType::bf16})
+      for (const Order order : {Order::rows, Order::nhwc, Order::nchw8c, Order::nchw16c}) {
+        program::Request request{.model = model, .step = {node, {}}, .images = 2, .inputs = {}};
+        for (const ValueId input : model.nodes[node].inputs)
+          request.inputs.push_back({input, shape, {Layout{order, type}}});
+        const bool simple = type == ElementType::fp32 && (order == Order::rows || order == Order::nhwc);
+        const Layout expected = simple ? Layout{order} : program::kRows;
+        std::size_t offers = 0;
+        for (const program::Kernel* const kernel : testing::kernels_of("plain"))
+          for (const program::Offer& offer : kernel->offers(request)) {
+            if (!offer.takes()) continue;
+            ++offers;
+            EXPECT_EQ(offer.output, expected) << kernel->name() << " of " << program::text(Layout{order, type});
+            for (const Layout& layout : offer.inputs) EXPECT_EQ(layout, expected) << kernel->name();
+          }
+        EXPECT_EQ(offers, 1U) << operation_name(operation);
+      }
   }
 }
 

@@ -36,7 +36,9 @@ TEST(PlainLoops, PoolsWithAnyWindowAreThoseOfTheReferenceInBothOrders) {
   before.pad_begin = {1, 1};
   Window far{.kernel = {1, 2}, .stride = {1, 3}, .pad_begin = {0, 1}};
   Window around{.kernel = {3, 3}, .stride = {2, 1}, .pad_begin = {1, 0}, .pad_end = {1, 2}};
-  for (const Window& window : {plain, dilated, before, far, around})
+  const Window apart{.kernel = {2, 2}, .stride = {3, 2}};
+  const Window beside{.kernel = {2, 2}, .stride = {2, 3}};
+  for (const Window& window : {plain, dilated, before, far, around, apart, beside})
     for (const Pool::Kind kind : {Pool::Kind::max, Pool::Kind::average})
       for (const bool on : {false, true})
         for (const Shape& from : {Shape{2, 3, 4, 5}, Shape{1, 2, 5, 4}, Shape{1, 1, 4, 4}}) {
