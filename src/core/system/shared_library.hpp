@@ -31,8 +31,7 @@ class SharedLibrary {
 };
 
 /// The existing shared objects with these names. They are built with the program or with the Python module, and lie
-/// beside it or, after installation, in ../lib/spdnn; the former come first, and only the first name per folder is
-/// returned.
+/// beside it or, after installation, in ../lib/spdnn; the former come first.
 std::vector<std::filesystem::path> plugins(std::initializer_list<std::string> names);
 
 /// The address of a function of the shared object at `path`, which stays open; on failure null, with `; ` and the

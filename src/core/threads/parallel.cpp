@@ -54,7 +54,7 @@ int try_team(int wanted) {
 int team_given(int wanted) {
   thread_local int given = 1;
   thread_local int most = kMostThreads;
-  wanted = std::min(wanted, most);
+  wanted = std::min({wanted, most, omp_get_thread_limit()});
   if (wanted <= given || within_team()) return wanted;
   given = try_team(wanted);
   if (given < wanted) most = given;
@@ -118,9 +118,10 @@ std::string processor_set() {
 
 void require_threads(int threads) {
   const int given = team_given(threads);
-  if (given < threads)
-    throw DeviceError(std::to_string(threads) + " threads are requested, but the system allows only " +
-                      std::to_string(given));
+  if (given >= threads) return;
+  const bool by_openmp = given == omp_get_thread_limit();
+  throw DeviceError(std::to_string(threads) + " threads are requested, but " +
+                    (by_openmp ? "OMP_THREAD_LIMIT" : "the system") + " allows only " + std::to_string(given));
 }
 
 void run_team(int threads, const std::function<void(int, int)>& work) {

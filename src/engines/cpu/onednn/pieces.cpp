@@ -100,15 +100,15 @@ Constant joined(const std::vector<Piece>& pieces, std::size_t number, const Part
 }  // namespace
 
 std::vector<std::pair<Index, Index>> pieces_of(Index results, int threads) {
-  constexpr Index kTogether = 64;  // oneDNN adds the products of fewer results in another order
-  const Extent blocks = std::max<Extent>(1, results / kTogether);
-  const Extent count = std::min<Extent>(blocks, threads);
+  constexpr Extent kLeast = 64;  // oneDNN adds the products of fewer results in another order
+  constexpr Extent kRegister = 16;
+  const Extent count = std::clamp<Extent>(results / kLeast, 1, threads);
   std::vector<std::pair<Index, Index>> all;
   Index begin = 0;
-  for (Extent i = 0; i < count; ++i) {
-    const Index end = i + 1 == count ? results : narrow<Index>(blocks * (i + 1) / count * kTogether);
-    all.emplace_back(begin, end);
-    begin = end;
+  for (Extent i = 1; i <= count; ++i) {
+    const Extent end = i == count ? results : results * i / count / kRegister * kRegister;
+    all.emplace_back(begin, narrow<Index>(end));
+    begin = all.back().second;
   }
   return all;
 }

@@ -19,7 +19,7 @@ struct Piece {
 std::vector<std::pair<Index, Index>> pieces_of(Index results, int threads);
 
 /// The offer to compute all pieces on OpenMP's threads, each piece by one of them. Values that are added to the results
-/// are in pieces likewise. Empty if the pieces differ in what they do, or one of them cannot be computed.
+/// are split likewise. Empty if the pieces differ in what they do, or one of them cannot be computed.
 std::optional<program::Offer> side_by_side(std::vector<Piece> pieces);
 
 }  // namespace spdnn::onednn

@@ -1,6 +1,9 @@
 #include "engines/cpu/onednn/primitive.hpp"
 
 #include <algorithm>
+#include <map>
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <unordered_map>
 
@@ -12,10 +15,29 @@ namespace spdnn::onednn {
 
 namespace {
 
+/// Equal descriptors share a primitive as long as it is in use.
+std::shared_ptr<const dnnl::primitive> primitive_for(const dnnl::primitive_desc_base& desc) {
+  struct Made {
+    dnnl::primitive_desc_base desc;  // so that no other has its address
+    dnnl::primitive primitive;
+  };
+  static std::mutex mutex;
+  static std::map<const_dnnl_primitive_desc_t, std::weak_ptr<const Made>> all;
+  const std::lock_guard lock(mutex);
+  std::shared_ptr<const Made> made = all[desc.get()].lock();
+  if (made == nullptr) {
+    made = std::make_shared<const Made>(desc, dnnl::primitive(desc.get()));
+    std::erase_if(all, [](const auto& one) { return one.second.expired(); });
+    all[desc.get()] = made;
+  }
+  return {made, &made->primitive};
+}
+
 /// oneDNN's primitives open teams with the number of threads for which they were made.
 class BoundPrimitive final : public program::Bound {
  public:
-  explicit BoundPrimitive(Primitive primitive) : what_(std::move(primitive)), first_(what_.desc) {}
+  explicit BoundPrimitive(Primitive primitive)
+      : what_(std::move(primitive)), first_(what_.desc), may_follow_(!shares_sums(what_.name())) {}
 
   void place(const program::Operands& at) override {
     with_onednn_errors([&] {
@@ -26,31 +48,33 @@ class BoundPrimitive final : public program::Bound {
   }
 
   void follow_threads() override {
-    if (omp_get_max_threads() == first_.threads || other_) return;
+    if (!may_follow_ || omp_get_max_threads() == first_.threads || other_) return;
     try {
       const dnnl::primitive_desc_base found = what_.search();
-      if (!computes_the_same(found)) return;
+      may_follow_ = has_same_operands(found);
+      if (!may_follow_) return;
       other_.emplace(found);
       other_->place(what_, at_);
     } catch (const dnnl::error&) {
       other_.reset();
+      may_follow_ = false;
     }
   }
 
   void run() override {
     thread_local const SignalStack signal_stack;
-    const bool others = other_ && omp_get_max_threads() == other_->threads;
-    const Made& made = others ? *other_ : first_;
+    const Made& made = other_ && omp_get_max_threads() == other_->threads ? *other_ : first_;
     const program::Threads threads(made.threads);  // some ask OpenMP when they run
     with_onednn_errors([&] {
-      made.primitive.execute(stream_, made.arguments);
+      made.primitive->execute(stream_, made.arguments);
       stream_.wait();
     });
   }
 
  private:
   struct Made {
-    explicit Made(const dnnl::primitive_desc_base& desc) : primitive(desc.get()), scratchpad(desc.scratchpad_desc()) {}
+    explicit Made(const dnnl::primitive_desc_base& desc)
+        : primitive(primitive_for(desc)), scratchpad(desc.scratchpad_desc()) {}
 
     void place(const Primitive& what, const program::Operands& at) {
       arguments.clear();
@@ -65,26 +89,28 @@ class BoundPrimitive final : public program::Bound {
     }
 
     int threads = omp_get_max_threads();
-    dnnl::primitive primitive;
+    std::shared_ptr<const dnnl::primitive> primitive;
     Desc scratchpad;
     std::unordered_map<int, dnnl::memory> arguments;
   };
 
-  /// Whether an implementation for another number of threads has the same operands and results, bit for bit. The
-  /// threads of matrix products may share sums.
-  bool computes_the_same(const dnnl::primitive_desc_base& other) const {
+  /// Whether the order in which an implementation adds products may depend on the number of threads: that of products
+  /// of matrices, and of convolutions that consist of such (brgconv).
+  static bool shares_sums(const std::string& name) { return name.starts_with("brg") || name.find("gemm") != name.npos; }
+
+  bool has_same_operands(const dnnl::primitive_desc_base& other) const {
     const auto has = [&](const Primitive::Argument& argument) {
       return other.query_md(dnnl::query::exec_arg_md, argument.first) == argument.second;
     };
-    return what_.name() == other.impl_info_str() && what_.name().find("gemm") == std::string::npos &&
-           other.scratchpad_desc().get_size() <= what_.scratch() && has(what_.output) &&
-           std::all_of(what_.inputs.begin(), what_.inputs.end(), has) &&
+    return what_.name() == other.impl_info_str() && other.scratchpad_desc().get_size() <= what_.scratch() &&
+           has(what_.output) && std::all_of(what_.inputs.begin(), what_.inputs.end(), has) &&
            std::all_of(what_.constants.begin(), what_.constants.end(), has);
   }
 
   Primitive what_;
   Made first_;
   std::optional<Made> other_;
+  bool may_follow_;
   program::Operands at_;
   dnnl::stream stream_{cpu()};
 };
@@ -103,7 +129,12 @@ std::vector<program::Offer> OnednnKernel::offers(const program::Request& request
 }
 
 const dnnl::engine& cpu() {
-  static const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
+  static const dnnl::engine engine = [] {
+    // In oneDNN 2.6 descriptors from its cache point into others that may be gone (brgemm_t::attr): a primitive that is
+    // made of one after its own has left the cache is wrong.
+    dnnl::set_primitive_cache_capacity(0);
+    return dnnl::engine(dnnl::engine::kind::cpu, 0);
+  }();
   return engine;
 }
 

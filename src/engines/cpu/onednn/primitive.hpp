@@ -39,7 +39,7 @@ dnnl::primitive_attr with_user_scratchpad();
 template <class Forward, class Search>
 typename Forward::primitive_desc found(const typename Forward::desc& of, const std::string& besides,
                                        const Search& search) {
-  constexpr std::size_t kMost = 1024;  // as oneDNN keeps primitives
+  constexpr std::size_t kMost = 1024;
   thread_local std::unordered_map<std::string, typename Forward::primitive_desc> all;
   const std::string text =
       fmt::format("{} {}{}", omp_get_max_threads(),

@@ -252,15 +252,25 @@ Offer linear_piece(const Request& request, const Linear& linear, const Operands&
   return std::move(offers.front());
 }
 
-/// The results of one row are computed in pieces, by a thread each: oneDNN's own teams would share the sums of large
-/// rows, whose bits then depend on the number of threads.
+/// Whether a node takes one thread less time than it takes several to meet.
+bool is_for_one_thread(const Linear& linear) {
+  constexpr double kWeights = 150'000;  // read within 20 us
+  return static_cast<double>(linear.weights.rows()) * linear.weights.cols() < kWeights;
+}
+
+/// The results of one row are computed in pieces, by a thread each, where there are enough: oneDNN's own teams would
+/// share the sums of large rows, whose bits then depend on the number of threads.
 std::vector<Offer> linear_of(const Request& request, const Linear& linear, const Operands& operands) {
   const Index results = linear.weights.rows();
-  if (dims_of_rows(request.inputs[0].shape)[0] == 1) {
+  const auto ranges = pieces_of(results, request.threads);
+  const bool one_row = dims_of_rows(request.inputs[0].shape)[0] == 1;
+  if (one_row && (ranges.size() > 1 || is_for_one_thread(linear))) {
     const program::Threads one(1);
+    Request of_pieces = request;
+    of_pieces.threads = static_cast<int>(ranges.size());
     std::vector<Piece> pieces;
-    for (const auto& [begin, end] : pieces_of(results, request.threads)) {
-      Offer offer = linear_piece(request, linear, operands, begin, end);
+    for (const auto& [begin, end] : ranges) {
+      Offer offer = linear_piece(of_pieces, linear, operands, begin, end);
       pieces.push_back({std::move(offer), begin * dnnl::memory::data_type_size(operands.result)});
     }
     if (std::optional<Offer> offer = side_by_side(std::move(pieces))) return program::only(std::move(*offer));
