@@ -239,6 +239,8 @@ TEST(ModelValidate, GraphsAreChecked) {
               m.values[3].shape = {kN, 9};
             }),
             "node 3 \"node2\" (relu): makes N x 8 x 12 x 10, not N x 9");
+  EXPECT_EQ(fault([](Model& m) { m.values[3].shape[3] = 11; }),
+            "node 3 \"node2\" (relu): makes N x 8 x 12 x 10, not N x 8 x 12 x 11");
   EXPECT_EQ(fault([](Model& m) { m.values[m.inputs[0]].constant = testing::make_tensor({2}, {1}); }),
             "value \"input0\" is made more than once");
 }

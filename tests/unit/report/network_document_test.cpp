@@ -105,6 +105,10 @@ TEST(NetworkDocument, ManyValuesAreTakenTogether) {
   Offset counted = 0;
   for (const Range& range : doubling) counted += network_sections::count_in(Histogram(far), range);
   EXPECT_EQ(counted, far.size());
+  far.push_back(64);
+  EXPECT_EQ(network_sections::ranges_of(Histogram(far)).back(), Range(64, 127)) << "the greatest begins a range";
+  near.push_back(143);
+  EXPECT_EQ(network_sections::ranges_of(Histogram(near)).back(), Range(143, 145)) << "of equal width, likewise";
 }
 
 TEST(NetworkDocument, PointsStandWhereValuesChange) {

@@ -45,6 +45,9 @@ TEST(Verdict, ScoresEveryCase) {
     EXPECT_EQ(verdict.categories, c.categories.size());
     const Verdict by_digest = judge(c.categories, c.truth.size(), digest(c.truth), "digest");
     EXPECT_EQ(by_digest.status, verdict.status);
+    const bool right = c.missing + c.extra == 0;  // a digest does not say which are
+    EXPECT_EQ(by_digest.missing, right ? std::optional<std::size_t>(0) : std::nullopt);
+    EXPECT_EQ(by_digest.extra, right ? std::optional<std::size_t>(0) : std::nullopt);
   }
 }
 

@@ -843,6 +843,38 @@ TEST(LogitChecks, SmallProbabilitiesMustBeRightAsLargeOnes) {
   }
 }
 
+/// Whichever comes first.
+TEST(LogitChecks, EachOutputHasTheToleranceOfItsOwnNumbers) {
+  const auto model_of = [](bool numbers, bool probabilities, bool swapped) {
+    ModelBuilder builder;
+    const ValueId x = builder.input({kBatchExtent, 3});
+    std::vector<ValueId> outputs;
+    if (numbers) outputs.push_back(builder.add(testing::make_activation(Activation::Kind::relu), {x}));
+    if (probabilities) outputs.push_back(builder.add(Softmax{1}, {x}));
+    if (swapped) std::swap(outputs.front(), outputs.back());
+    return builder.finish(outputs);
+  };
+  const Tensor images = make_tensor({1, 3}, {200, 198, 190});
+  const auto tolerances_of = [&](const Model& model) {
+    std::vector<ModelOutput> found;
+    LogitTruth truth{{}, "given", 0};
+    for (const Bounded& exact : evaluate(model, {images})) {
+      const Tensor values = make_tensor(exact.shape, {exact.values.begin(), exact.values.end()});
+      found.push_back({std::to_string(found.size()), values.shape, values});
+      truth.expected.push_back(values);
+    }
+    std::vector<double> tolerances;
+    const LogitChecks checks = check_logits(model, images, found, 0, truth, {}, {});
+    for (const OutputCheck& output : checks.expected->outputs) tolerances.push_back(output.tolerance);
+    return tolerances;
+  };
+  const double of_numbers = tolerances_of(model_of(true, false, false)).front();
+  const double of_probabilities = tolerances_of(model_of(false, true, false)).front();
+  EXPECT_GT(of_numbers, 10 * of_probabilities);
+  EXPECT_EQ(tolerances_of(model_of(true, true, false)), (std::vector{of_numbers, of_probabilities}));
+  EXPECT_EQ(tolerances_of(model_of(true, true, true)), (std::vector{of_probabilities, of_numbers}));
+}
+
 /// Libraries compute sigmoids as differences of numbers near 1/2, so that tiny ones have few correct digits.
 TEST(LogitChecks, TinyProbabilitiesMayBeOffByAUnitInTheLastPlaceOfOne) {
   ModelBuilder builder;

@@ -490,6 +490,11 @@ TEST_F(ImageTensors, JpegFormsAndDamage) {
   const Pixels colour = decode(colour_jpeg);
   EXPECT_EQ(colour.channels, 3U);
   for (int i = 0; i < 18; ++i) EXPECT_NEAR(colour.values[i], i % 3 == 0 ? 200 : i % 3 == 1 ? 100 : 50, 2);
+  // Adobe's marker says that the three components are not those of YCbCr, but RGB themselves.
+  const std::string as_rgb = from_hex("ffee000e41646f626500640000000000");
+  const Pixels untransformed = decode(colour_jpeg.substr(0, 2) + as_rgb + colour_jpeg.substr(2));
+  EXPECT_EQ(untransformed.channels, 3U);
+  for (int i = 0; i < 18; ++i) EXPECT_NEAR(untransformed.values[i], i % 3 == 0 ? 124 : i % 3 == 1 ? 86 : 182, 2);
   const auto refused = [&](const std::string& content, std::string_view part) {
     expect_refused(path, part, [&] { decode(content); });
   };

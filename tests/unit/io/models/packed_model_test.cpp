@@ -112,6 +112,30 @@ TEST_F(PackedModel, DenseWeightsOfSeveralBlocksAreReadAsWritten) {
   EXPECT_EQ(ModelText::of(read_packed_model(directory_ / "dense.spdnn"), false), ModelText::of(given, false));
 }
 
+/// Of a linear node with one output, or with several, each with a zero point or without.
+TEST_F(PackedModel, ScalesOfInt8AreReadAsWritten) {
+  for (const Index rows : {1U, 2U})
+    for (const bool with_zero_points : {false, true}) {
+      const testing::Rows all(rows, {{0, 3.F}, {2, -5.F}});
+      TypedMatrix typed = typed_matrix(testing::make_matrix(3, all), Pattern::dense, DataType::i8);
+      for (Index row = 0; row < rows; ++row) {
+        typed.values.scales.push_back(0.25F * static_cast<float>(row + 1));
+        if (with_zero_points) typed.values.zero_points.push_back(1);
+      }
+      testing::ModelBuilder builder;
+      const ValueId x = builder.input({kBatchExtent, 3});
+      const Model given = builder.finish({builder.add(Linear{Weights(typed), {}}, {x})});
+      write_packed_model(directory_ / "int8.spdnn", given);
+      const Model found = read_packed_model(directory_ / "int8.spdnn");
+      const auto values_of = [](const Model& model) {
+        const CsrMatrix& weights = std::get<Linear>(model.nodes[0].operation).weights;
+        return dense_rows(weights, 0, weights.rows);
+      };
+      EXPECT_EQ(values_of(found), values_of(given)) << rows;
+      EXPECT_NE(values_of(found).front(), 3) << "scaled";
+    }
+}
+
 TEST_F(PackedModel, NothingElseStandsBesideAModel) {
   const std::vector<SectionEntry> entries = table();
   for (const packed::Kind kind : {packed::Kind::network, packed::Kind::images, packed::Kind::plan}) {
