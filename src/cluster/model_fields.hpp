@@ -19,7 +19,7 @@ void fields(auto& archive, MaybeConst<Values> auto& v) {
   archive(v.type, v.count, v.bytes, v.code_bits, v.codes, v.scales, v.zero_points);
 }
 void fields(auto& archive, MaybeConst<TypedMatrix> auto& m) {
-  archive(m.rows, m.cols, m.pattern, m.taps, m.offsets, m.indices, m.places, m.values);
+  archive(m.rows, m.cols, m.pattern, m.taps, m.offsets, m.indices, m.places, m.order, m.values);
 }
 /// In the form that they have: each rank decodes its own.
 void fields(auto& archive, const Weights& weights) {

@@ -47,6 +47,16 @@ inline std::string charts_of(const Document& document) {
   return text;
 }
 
+/// What all charts of a document say besides their numbers.
+inline std::string descriptions_of(const Document& document) {
+  std::string text;
+  for (const Section& section : document.sections)
+    for (const auto& block : section.blocks)
+      if (const auto* chart = std::get_if<Chart>(&block); chart != nullptr)
+        text += fmt::format("{}: {}\n", chart->title, chart->description);
+  return text;
+}
+
 /// The columns of all tables: title, unit, and # where it is aligned right; and how many rows they have.
 inline std::string columns_of(const Document& document) {
   std::string text;

@@ -7,9 +7,11 @@
 #include <algorithm>
 #include <cstring>
 #include <numeric>
+#include <tuple>
 
 #include "cluster/exchange.hpp"
 #include "cluster/fields.hpp"
+#include "cluster/model_fields.hpp"
 #include "cluster/shared_plan.hpp"
 #include "plan/planner.hpp"
 #include "support/equal.hpp"
@@ -106,6 +108,42 @@ TEST(Parcel, HasImagesInBothForms) {
   EXPECT_EQ(arrived.bits().rows, 2U);
   EXPECT_EQ(arrived.bits().cols, 5U);
   EXPECT_EQ(to_vector(arrived.bits().words), to_vector(images.bits().words));
+}
+
+/// Weights in the form in which a model has them.
+TEST(Parcel, HasEveryFieldOfTypedWeights) {
+  TypedMatrix matrix;
+  matrix.rows = 3;
+  matrix.cols = 4;
+  matrix.pattern = Pattern::csr;
+  matrix.taps = 2;
+  matrix.offsets = Array<Offset>({0, 1, 2, 3});
+  matrix.indices = Array<Index>({3, 1, 0});
+  matrix.places = Array<std::uint8_t>({5, 6});
+  matrix.order = Array<Index>({1, 0, 0, 1});
+  matrix.values.type = DataType::u8;
+  matrix.values.count = 3;
+  matrix.values.bytes = Array<std::byte>({std::byte{7}, std::byte{8}, std::byte{9}});
+  matrix.values.code_bits = 4;
+  matrix.values.codes = Array<std::byte>({std::byte{1}, std::byte{2}});
+  matrix.values.scales = {0.5F, 0.25F, 2};
+  matrix.values.zero_points = {128, 3, 4};
+  const Weights arrived = sent(Weights(matrix));
+  ASSERT_NE(arrived.typed(), nullptr);
+  const TypedMatrix& found = *arrived.typed();
+  EXPECT_EQ(std::tie(found.rows, found.cols, found.pattern, found.taps),
+            std::tie(matrix.rows, matrix.cols, matrix.pattern, matrix.taps));
+  EXPECT_EQ(to_vector(found.offsets), to_vector(matrix.offsets));
+  EXPECT_EQ(to_vector(found.indices), to_vector(matrix.indices));
+  EXPECT_EQ(to_vector(found.places), to_vector(matrix.places));
+  EXPECT_EQ(to_vector(found.order), to_vector(matrix.order));
+  const Values& values = found.values;
+  EXPECT_EQ(std::tie(values.type, values.count, values.code_bits),
+            std::tie(matrix.values.type, matrix.values.count, matrix.values.code_bits));
+  EXPECT_EQ(to_vector(values.bytes), to_vector(matrix.values.bytes));
+  EXPECT_EQ(to_vector(values.codes), to_vector(matrix.values.codes));
+  EXPECT_EQ(values.scales, matrix.values.scales);
+  EXPECT_EQ(values.zero_points, matrix.values.zero_points);
 }
 
 TEST(Parcel, HasEveryFieldOfAnOutcome) {

@@ -209,7 +209,8 @@ TEST_F(ModelDocument, AModelWithoutWeightsHasNoChartsOfThem) {
 
 TEST_F(ModelDocument, WholePage) {
   const Document page = document(0);
-  testing::expect_whole(__FILE__, "model_document.txt", to_markdown(page) + testing::charts_of(page));
+  testing::expect_whole(__FILE__, "model_document.txt",
+                        to_markdown(page) + testing::charts_of(page) + testing::descriptions_of(page));
 }
 
 }  // namespace

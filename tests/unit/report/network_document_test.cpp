@@ -361,7 +361,7 @@ TEST(NetworkDocument, WholePages) {
         document_of(left_out, parse_passes("all"), none_dies),
         document_of(left_out, parse_passes("twins"), not_counted), document_of(left_out, parse_passes("none"), idle),
         document_of(left_out, {}, all_computed)})
-    all += page.summary + "\n" + to_markdown(page) + testing::charts_of(page);
+    all += page.summary + "\n" + to_markdown(page) + testing::charts_of(page) + testing::descriptions_of(page);
   testing::expect_whole(__FILE__, "network_document.txt", all);
 }
 

@@ -111,6 +111,8 @@ std::vector<ModelCase> depthwise_cases() {
     cases.push_back(
         case_of(fmt::format("a row of images, {} rows of taps", window.kernel[0]), rng, {2, 5, 1, 20}, 2, window));
   cases.push_back(case_of("a sequence", rng, {2, 5, 1, 300}, 2, testing::same_window(1, 9)));
+  Window apart{.kernel = {1, 5}, .stride = {1, 2}, .dilation = {1, 3}, .pad_begin = {0, 4}, .pad_end = {0, 7}};
+  cases.push_back(case_of("a sequence, taps apart", rng, {2, 5, 1, 300}, 2, apart));
   cases.push_back(case_of("a long sequence", rng, {1, 19, 1, 3000}, 1, testing::same_window(1, 9)));
   for (const Index size : {3U, 5U}) {
     for (const auto& dilation : {std::array<Index, 2>{1, 2}, {2, 1}}) {

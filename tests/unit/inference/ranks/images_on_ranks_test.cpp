@@ -289,7 +289,11 @@ TEST(ImagesOfInput, OfMoreImagesThanThePackedFileHas) {
 }
 
 TEST(RunImages, FactsDigestsAndSelectionsAreThoseOfAllImages) {
-  for (const Stored& one : stored()) {
+  Rows ones(3000, {{7, 1.F}});
+  ones.back() = {{7, 0.5F}};  // on one rank alone
+  std::vector<Stored> some = stored();
+  some.push_back({"one value among ones", ImageSet{make_matrix(1000, ones)}});
+  for (const Stored& one : some) {
     SCOPED_TRACE(one.name);
     const ImageSet& all = one.images;
     std::vector<Index> ids;
@@ -308,9 +312,9 @@ TEST(RunImages, FactsDigestsAndSelectionsAreThoseOfAllImages) {
         const std::vector<Index> asked = rank.is_root() ? ids : std::vector<Index>{};
         std::vector<Index> dealt = images_dealt_to(static_cast<Index>(ids.size()), rank.place().rank, ranks);
         for (Index& place : dealt) place = ids[place];
-        const Work work = images.deal(rank, asked);
-        EXPECT_EQ(work.ids, dealt);
-        expect_same(work.images, all.select(dealt));
+        const Work mine = images.deal(rank, asked);
+        EXPECT_EQ(mine.ids, dealt);
+        expect_same(mine.images, all.select(dealt));
         const auto binary = images.binary_digest(rank);
         const std::uint64_t digest = images.digest(rank);
         if (!rank.is_root()) return;
