@@ -117,6 +117,9 @@ TEST(WholeWeights, FitIntoBytesUpToTheLimitsOfInt8) {
   EXPECT_FALSE(whole_weights(one_row({255, 254, -1}))->in_bytes);
   EXPECT_TRUE(whole_weights(one_row({-128, 127, 1}))->in_bytes);
   EXPECT_FALSE(whole_weights(one_row({-129, 127, 1}))->in_bytes);
+  const CsrMatrix only_the_second_fits =
+      testing::make_matrix(3, {{{0, 128.F}, {1, 127.F}, {2, 1.F}}, {{0, 127.F}, {1, 1.F}}});
+  EXPECT_FALSE(whole_weights(only_the_second_fits)->in_bytes);
 }
 
 /// Numbers below 1e-38 lose digits, or are taken for zero.

@@ -78,7 +78,9 @@ TEST(Tune, ChoosesByMeasuredTimes) {
   const SleepyRelu modest("modest", 5e-6, never_long);
   const Kernels kernels{&promising, &modest};
   const Model model = one_relu();
-  EXPECT_EQ(program::compile(model, Magnitudes(model), 2, {.kernels = kernels}).actions.front().kernel, "promising");
+  const program::Program predicted = program::compile(model, Magnitudes(model), 2, {.kernels = kernels});
+  EXPECT_EQ(predicted.actions.front().kernel, "promising");
+  EXPECT_EQ(predicted.actions.front().others, "modest 5.0 us");
   const program::Program program = tuned_with(kernels, {}).program;
   EXPECT_EQ(program.actions.front().kernel, "modest");
   EXPECT_EQ(program.actions.front().others.find("promising "), 0U);

@@ -45,7 +45,8 @@ TEST(PlainKernels, FactorsAreThoseOfTheirAxisAndImage) {
   std::vector<ModelCase> cases;
   for (const auto kind : {Elementwise::Kind::multiply, Elementwise::Kind::subtract, Elementwise::Kind::divide})
     for (const bool first : {false, true}) {
-      for (const Shape& factors : {Shape{1, 5, 1, 1}, {5, 1, 1}, {1, 5, 1}, {5, 1}, {5}, {1, 5, 5, 1}, {1}, {}})
+      for (const Shape& factors :
+           {Shape{1, 5, 1, 1}, {5, 1, 1}, {1, 5, 1}, {5, 1}, {5}, {1, 5, 5, 1}, {1, 5, 1, 5}, {1}, {}})
         cases.push_back(combined_case({kN, 5, 5, 5}, factors, kind, first));
       for (const Shape& factors : {Shape{1, 5, 1}, {5, 1}, {1, 5}, {5}, {1, 1, 5}, {}})
         cases.push_back(combined_case({kN, 5, 5}, factors, kind, first));

@@ -118,7 +118,12 @@ TEST(CheckpointRounds, ARankWhoseWorkFailsEndsTheOthersRounds) {
       rounds.enter(false, nothing_to_keep);
     } catch (const DataError&) {
       EXPECT_TRUE(rounds.open());
-      rounds.fail();
+      try {
+        rounds.fail();
+      } catch (const RanksFailed& failed) {
+        EXPECT_THROW(std::rethrow_exception(failed.own ? failed.own : std::make_exception_ptr(0)), DataError);
+        throw;
+      }
     } catch (const RanksFailed& failed) {
       EXPECT_EQ(failed.own, nullptr);
       EXPECT_FALSE(rounds.open());

@@ -579,6 +579,11 @@ TEST(ModelVerify, ALogitBeyondItsBoundIsWrongAndOneWithinIsNot) {
   const LogitCheck wrong = *checks_of(make_tensor({2, 2}, {3, right, 1, 1 + 0x1p-18F}), all).recomputed;
   EXPECT_FALSE(wrong.right());
   EXPECT_EQ(wrong.first_ids, std::vector<Index>{2});
+  const LogitTruth one_given{{make_tensor({1, 2}, {3, right})}, "given", 2};
+  const LogitChecks both = checks_of(make_tensor({2, 2}, {3, right, 1, 1 + 0x1p-18F}), one_given);
+  EXPECT_TRUE(both.expected->right());
+  EXPECT_FALSE(both.recomputed->right()) << "of the image beyond the given ones";
+  EXPECT_EQ(both.recomputed->images, 2U);
   const LogitCheck none = *checks_of(make_tensor({2, 2}, {3, right, NAN, 1}), all).recomputed;
   EXPECT_EQ(none.outside, 1U);
   EXPECT_TRUE(std::isinf(none.worst().largest_ratio));
