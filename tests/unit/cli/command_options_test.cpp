@@ -20,7 +20,7 @@
 #include "support/models.hpp"
 #include "support/networks.hpp"
 #include "support/printed_json.hpp"
-#include "temporary_directory.hpp"
+#include "support/small_files.hpp"
 
 namespace spdnn {
 namespace {
@@ -38,13 +38,9 @@ std::string said_of(const Json& line, const std::vector<const char*>& fields) {
   return text;
 }
 
-class CommandOptions : public ::testing::Test {
+class CommandOptions : public testing::SmallFiles {
  protected:
   CommandOptions() {
-    write_network(network_, Form::packed,
-                  Network{{testing::make_layer(3, {{{0, 1.F}, {1, 1.F}}, {{1, 1.F}}, {{2, 1.F}}}, -0.25),
-                           testing::make_layer(3, {{{0, 1.F}}, {{1, 1.F}, {2, 1.F}}}, -0.25)}});
-    write_images(images_, {testing::make_matrix(3, {{{0, 1.F}}, {{2, 1.F}}, {}, {{1, 1.F}, {2, 1.F}}, {}})});
     testing::ModelBuilder builder;
     const ValueId x = builder.input({kBatchExtent, 3});
     const ValueId sums =
@@ -56,15 +52,10 @@ class CommandOptions : public ::testing::Test {
     std::ofstream(path("labels.txt")) << "0\n1\n0\n1\n1\n";
     std::ofstream(path("names.txt")) << "cat\ndog\n";
   }
-  std::string path(const char* name) const { return (directory_ / name).string(); }
   Json line() const { return parse_json(text_of_file(json_)); }
 
-  TemporaryDirectory directory_;
-  std::string network_ = path("n.spdnn");
-  std::string images_ = path("i.spdnn");
   std::string model_ = path("m.spdnn");
   std::string arrays_ = path("x.npy");
-  std::string json_ = path("line.json");
 };
 
 TEST_F(CommandOptions, OfInferAreThoseOfTheRun) {

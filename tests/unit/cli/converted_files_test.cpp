@@ -24,6 +24,7 @@
 #include "support/commands.hpp"
 #include "support/message_of.hpp"
 #include "support/networks.hpp"
+#include "support/small_files.hpp"
 #include "temporary_directory.hpp"
 
 namespace spdnn {
@@ -32,21 +33,7 @@ namespace {
 using testing::Arguments;
 using testing::joined;
 
-class ConvertedFiles : public ::testing::Test {
- protected:
-  ConvertedFiles() {
-    write_network(network_, Form::packed,
-                  Network{{testing::make_layer(3, {{{0, 1.F}, {1, 1.F}}, {{1, 1.F}}, {{2, 1.F}}}, -0.25),
-                           testing::make_layer(3, {{{0, 1.F}}, {{1, 1.F}, {2, 1.F}}}, -0.25)}});
-    write_images(images_, {testing::make_matrix(3, {{{0, 1.F}}, {{2, 1.F}}, {}, {{1, 1.F}, {2, 1.F}}, {}})});
-  }
-  std::string path(const char* name) const { return (directory_ / name).string(); }
-
-  TemporaryDirectory directory_;
-  std::string network_ = path("n.spdnn");
-  std::string images_ = path("i.spdnn");
-  std::string json_ = path("line.json");
-};
+using ConvertedFiles = testing::SmallFiles;
 
 /// The network that `convert IN OUT OPTIONS` makes of the fixture's.
 TEST_F(ConvertedFiles, OfConvertAreThoseOfTheNetwork) {

@@ -1,11 +1,12 @@
 #include "core/threads/background.hpp"
 
 #include <gtest/gtest.h>
-#include <pthread.h>
 
 #include <atomic>
+#include <optional>
 
 #include "spdnn/error.hpp"
+#include "support/refused_threads.hpp"
 
 namespace spdnn {
 namespace {
@@ -40,15 +41,12 @@ TEST(Background, IsStoppedAndWaitedForWhenNobodyAsks) {
 }
 
 TEST(Background, IsWorkedForWhereItIsAskedForIfTheSystemHasNoThread) {
-  pthread_attr_t before;
-  pthread_attr_t endless;
-  ASSERT_EQ(pthread_getattr_default_np(&before), 0);
-  ASSERT_EQ(pthread_getattr_default_np(&endless), 0);
-  ASSERT_EQ(pthread_attr_setstacksize(&endless, std::size_t{1} << 48), 0);
-  ASSERT_EQ(pthread_setattr_default_np(&endless), 0);
-  Background<std::thread::id> refused([](const std::stop_token& /*stop*/) { return std::this_thread::get_id(); });
-  EXPECT_EQ(pthread_setattr_default_np(&before), 0);
-  EXPECT_EQ(refused.get(), std::this_thread::get_id());
+  std::optional<Background<std::thread::id>> refused;
+  {
+    const testing::RefusedThreads none;
+    refused.emplace([](const std::stop_token& /*stop*/) { return std::this_thread::get_id(); });
+  }
+  EXPECT_EQ(refused->get(), std::this_thread::get_id());
 }
 
 }  // namespace

@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 #include <omp.h>
-#include <pthread.h>
 #include <sched.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -19,6 +18,7 @@
 
 #include "spdnn/error.hpp"
 #include "support/message_of.hpp"
+#include "support/refused_threads.hpp"
 
 namespace spdnn {
 namespace {
@@ -58,14 +58,8 @@ TEST(Parallel, ATeamWithinATeamIsOneThread) {
 TEST(Parallel, MembersWhoseThreadsAreRefusedAreWorkedForToo) {
   std::vector<int> by(4, -1);
   std::thread([&by] {  // which has started no thread yet
-    pthread_attr_t before;
-    pthread_attr_t endless;
-    ASSERT_EQ(pthread_getattr_default_np(&before), 0);
-    ASSERT_EQ(pthread_getattr_default_np(&endless), 0);
-    ASSERT_EQ(pthread_attr_setstacksize(&endless, std::size_t{1} << 48), 0);
-    ASSERT_EQ(pthread_setattr_default_np(&endless), 0);
+    const testing::RefusedThreads none;
     run_team(4, [&](int member, int thread) { by[static_cast<std::size_t>(member)] = thread; });
-    EXPECT_EQ(pthread_setattr_default_np(&before), 0);
   })
       .join();
   EXPECT_EQ(by, (std::vector{0, 0, 0, 0}));
