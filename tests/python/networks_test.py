@@ -275,6 +275,9 @@ class Files(unittest.TestCase):
             spdnn.Network.read(self.folder / "net")
         network = spdnn.Network.read(self.folder / "net", bias=-0.5, bias_rule="everywhere", cap=None, neurons=64)
         self.assertEqual((network.biases, network.bias_rule, network.cap), ([-0.5] * 6, "everywhere", None))
+        for cap in (0, -1.0, np.inf, np.nan):
+            with self.subTest(cap=cap), self.assertRaisesRegex(spdnn.DataError, "^the cap must be positive$"):
+                spdnn.Network.read(self.folder / "net", bias=-0.5, bias_rule="everywhere", cap=cap)
 
     def test_files_that_are_wrong(self):
         (self.folder / "net").mkdir()
