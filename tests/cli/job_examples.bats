@@ -37,7 +37,7 @@ END
 begin() {
   example=$1
   shift
-  rm -f submitted ended started asked first.*
+  rm -f submitted ended started asked signalled first.*
   printf '%s\n' "$@" >starts
   submit
 }
@@ -88,6 +88,8 @@ started() {
     ended_with 5 5 5 0
     [ "$(ls first.*)" = first.json ]
     [ "$(cut -d ' ' -f 2- started | uniq)" = "$(started "$name")" ]
+    [ "$(uniq signalled)" = USR1 ]
+    [ "$name" != slurm ] || [ "$(cat fence)" = ring ]
   done
 }
 

@@ -117,6 +117,12 @@ END
   jobs/submit.sh sweep --configs 1024x480
   grep -qx -- --array=8 arguments
   [ "$(cut -f1 build/cluster/sweep.list | tail -n 2 | xargs)" = "1024x480-auto-digits100 1024x480-auto-official" ]
+  # Lines that another sweep adds while this one waits for the lock stay, and where there are no locks that is said.
+  make_command flock <<<'[ "$1" = 9 ] && printf "other\t1\t1\tauto\n" >>build/cluster/sweep.list && exit 1'
+  run jobs/submit.sh sweep --configs 1024x1920
+  [ "$status" -eq 0 ]
+  [ "${lines[0]}" = 'jobs/submit.sh: no locks on this file system; do not submit two sweeps at one moment' ]
+  [ "$(cut -f1 build/cluster/sweep.list | tail -n 3 | xargs)" = "1024x480-auto-official other 1024x1920-auto-official" ]
 }
 
 @test "what submit.sh does not know or cannot do is refused in one line" {

@@ -389,6 +389,13 @@ class Meanwhile(unittest.TestCase):
             self.infer(trials=120)
         ctrl_c.join()
 
+    def test_a_signal_is_not_lost_that_comes_where_nothing_looks_for_it(self):
+        self.addCleanup(signal.signal, signal.SIGALRM, signal.signal(signal.SIGALRM, signal.default_int_handler))
+        with self.assertRaises(KeyboardInterrupt):
+            signal.setitimer(signal.ITIMER_REAL, 0.002)
+            spdnn.Network.official(1024, 120)
+            time.sleep(0.1)  # on a busy machine, the signal may come later
+
 
 if __name__ == "__main__":
     unittest.main()

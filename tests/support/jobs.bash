@@ -30,12 +30,20 @@ make_command() {
 # make_launcher NAME: a command that takes the place of a launcher and of the program under it. For its start number N, line N of
 # the file `starts` says what it does and its exit code: `done CODE` writes the result, `stop CODE LEFT` writes a checkpoint
 # once SIGUSR1 or SIGTERM comes, having made the file `computing`, `deaf CODE LEFT` does so at the second signal, `crash CODE LEFT`
-# writes one at once, `both CODE LEFT` the result, too, and `fail CODE` writes nothing.
+# writes one at once, `both CODE LEFT` the result, too, and `fail CODE` writes nothing. The file `signalled` has the signals, and
+# `fence` Slurm's algorithm for fences.
 make_launcher() {
   make_command "$1" <<'END'
-if [ "$1" = --mpi=list ]; then cat offered 2>/dev/null; exit; fi
+if [ "$1" = --mpi=list ]; then
+  [ ! -e offered ] || cat offered >&2 # as srun does
+  exit
+fi
+echo "${SLURM_PMIX_FENCE-}" >fence
 signals=0
-trap 'signals=$((signals + 1))' USR1 TERM
+for signal in USR1 TERM; do
+  # shellcheck disable=SC2064  # the signal is that of the trap
+  trap "signals=\$((signals + 1)); echo $signal >>signalled" "$signal"
+done
 trap '' INT
 echo "$PPID $*" >>started
 read -r what code left < <(sed -n "$(wc -l <started)p" starts)

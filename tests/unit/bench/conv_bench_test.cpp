@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -180,6 +181,12 @@ TEST(ConvTimes, CountTheWorkAndTheLeastTraffic) {
     EXPECT_EQ(timing.ours.times.seconds.size(), 1U);
     EXPECT_TRUE(timing.with.empty());
   }
+}
+
+TEST(ConvTimes, SayOnceWhyRivalsAreMissing) {
+  std::vector<std::string> absent = absent_rivals(Device::cuda);
+  std::sort(absent.begin(), absent.end());
+  EXPECT_EQ(std::adjacent_find(absent.begin(), absent.end()), absent.end());
 }
 
 /// A convolution of images, plainly: each output's sum in fp64.

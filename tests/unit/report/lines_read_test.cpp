@@ -152,6 +152,9 @@ TEST(LinesRead, HaveEachFieldInItsPlace) {
             "m v bf16 12; 5 2 3 4 6; 0.5; a relu 1; with o 1.0; 7 4 5 6 3; 0.25-0.5-0.75 false; " + origin);
   EXPECT_EQ(fields_of(lines.convolutions.at(0)),
             "t l v k 12 5; 0.75 0.25 0.5 8 9; 2 0.125; p of q in fp32: 4 0.25-0.5-0.75; s d theirs 2.5; " + origin);
+  std::string six_widths = run_of_network;
+  six_widths.replace(six_widths.find("[12,8,4]"), 8, "[12,8,4,6,2,3]");
+  EXPECT_EQ(lines_in(six_widths).runs.at(0).neurons, "12-8-4-6-2-3");
 }
 
 TEST(LinesRead, OfEachSchemaAreAllThereHoweverMany) {
