@@ -41,6 +41,9 @@ TEST(ModelReference, SumsAreAsLongAsTheLongestRow) {
   for (const bool first : {true, false}) {
     const CsrMatrix weights = testing::make_matrix(3, first ? rows : testing::Rows{rows[1], rows[0]});
     EXPECT_EQ(apply_to(Linear{weights, {}}, {make_tensor({1, 3}, {1, 2, 3})}).terms, 3U) << first;
+    Convolution pointwise;
+    pointwise.weights = weights;
+    EXPECT_EQ(apply_to(pointwise, {make_tensor({1, 3, 1, 1}, {1, 2, 3})}).terms, 3U) << first;
   }
 }
 

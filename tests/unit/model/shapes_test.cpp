@@ -82,6 +82,8 @@ TEST(ModelShapes, OperationsRefuseWhatDoesNotFit) {
             "kernel, stride and dilation must be in 1 .. 2^31-1");
   EXPECT_EQ(refusal_of_shapes(Linear{testing::make_matrix(5, {{}, {}}), {}}, {{kN, 4}}),
             "weights of 5 inputs do not fit N x 4");
+  EXPECT_EQ(refusal_of_shapes(Linear{testing::make_matrix(5, {{}, {}}), {}}, {{}}),
+            "weights of 5 inputs do not fit a scalar");
   EXPECT_EQ(refusal_of_shapes(Pool{.window = {.kernel = {2, 2}, .pad_begin = {2, 0}}}, {{kN, 4, 9, 9}}),
             "a window of the pool lies in the padding alone");
   const Window split{.kernel = {1, 2}, .dilation = {1, 2}, .pad_begin = {0, 1}, .pad_end = {0, 1}};
@@ -92,6 +94,12 @@ TEST(ModelShapes, OperationsRefuseWhatDoesNotFit) {
   EXPECT_EQ(refusal_of_shapes(Pool{.window = middle}, {{kN, 4, 1, 2}}),
             "a window of the pool lies in the padding alone");
   EXPECT_EQ(refusal_of_shapes(Activation{}, {{2}, {2}}), "takes 1 input, not 2");
+  for (const std::size_t axes : {8U, 9U}) {
+    const Shape ones(axes, 1);
+    const std::string text = shape_text(ones);
+    EXPECT_EQ(refusal_of_shapes(MatMul{}, {ones, ones}),
+              axes == 8 ? "makes " + text : "multiplies matrices, not " + text + " and " + text);
+  }
   EXPECT_EQ(refusal_of_shapes(GlobalPool{}, {{kN, 4}}), "takes images N x C x H x W or sequences N x C x W, not N x 4");
   for (const Operation& moving : {Operation(Pool{.window = {.kernel = {2, 2}}}), Operation(convolution_of(4, 2, {})),
                                   Operation(GlobalPool{}), Operation(Resize{.size = {2, 2}})})

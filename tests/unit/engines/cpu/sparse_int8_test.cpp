@@ -317,12 +317,13 @@ TEST(WholeWeights, AreRememberedForAllRequestsOfAProgram) {
 }
 
 TEST(SparseInt8, RefusesSumsThatMayExceed32Bits) {
+  constexpr Index kMost = 33024;  // each product is at most 255 x 255
   const auto row_of = [](Index terms) {
     testing::Rows rows(2);
     for (Index column = 0; column < terms; ++column) rows[1].emplace_back(column, 1.F);
+    rows[0].assign(rows[1].begin(), rows[1].begin() + kMost);
     return testing::make_matrix(terms, rows);
   };
-  constexpr Index kMost = 33024;  // each product is at most 255 x 255
   EXPECT_LT(std::int64_t{kMost} * 255 * 255, std::int64_t{1} << 31);
   EXPECT_EQ(why_not_exact(row_of(kMost)), "");
   EXPECT_EQ(why_not_exact(row_of(kMost + 1)), "a sum of more than 33024 products may exceed 32 bits");

@@ -789,12 +789,16 @@ TEST(ModelVerdict, AWrongWeightThatTheBoundOfADeepModelHidesIsBeyondTheTolerance
 }
 
 /// y = (1000 a + b / 10) - 1000 a, of which fp32 loses 3e-4 of b / 10.
-TEST(ModelVerdict, AModelThatIsSensitiveToRoundingHasAWiderTolerance) {
+Model small_difference_of_large(Extent images) {
   ModelBuilder builder;
-  const ValueId x = builder.input({kBatchExtent, 2});
+  const ValueId x = builder.input({images, 2});
   const ValueId sum = builder.add(Linear{testing::make_matrix(2, {{{0, 1000.F}, {1, 0.1F}}}), {}}, {x});
   const ValueId most = builder.add(Linear{testing::make_matrix(2, {{{0, 1000.F}}}), {}}, {x});
-  const Model model = builder.finish({builder.add(Elementwise{Elementwise::Kind::subtract}, {sum, most})});
+  return builder.finish({builder.add(Elementwise{Elementwise::Kind::subtract}, {sum, most})});
+}
+
+TEST(ModelVerdict, AModelThatIsSensitiveToRoundingHasAWiderTolerance) {
+  const Model model = small_difference_of_large(kBatchExtent);
   const Tensor images = make_tensor({3, 2}, {0.7F, 0.9F, 0.61F, -0.3F, 0.83F, 0.5F});
   const Bounded exact = evaluate(model, {images}).front();
   const auto check = [&](float off) {
@@ -811,6 +815,24 @@ TEST(ModelVerdict, AModelThatIsSensitiveToRoundingHasAWiderTolerance) {
   EXPECT_DOUBLE_EQ(sensitive.worst().tolerance, sensitive.worst().widened * 1e-4 * sensitive.worst().largest_expected);
   EXPECT_GT(sensitive.worst().largest_excess * sensitive.worst().widened, 5);
   EXPECT_EQ(check(1e-2F).outside, 1U);
+}
+
+/// Only the second of two images is sensitive to rounding; a model for two at a time runs on both to check the first.
+TEST(ModelVerdict, ImagesThatAreNotCheckedWidenNoTolerance) {
+  const Tensor images = make_tensor({2, 2}, {0.5F, 10, 0.7F, 0.9F});
+  for (const Extent at_once : {kBatchExtent, Extent{2}}) {
+    const Model model = small_difference_of_large(at_once);
+    const Bounded exact = evaluate(model, {images}).front();
+    std::vector<float> found(exact.values.begin(), exact.values.end());
+    found[0] += 2e-4F;
+    for (const Index checked : {1U, 2U}) {
+      const LogitCheck check =
+          *check_logits(model, images, only_output(make_tensor(exact.shape, found)), 0, {{}, "", checked}, {}, {})
+               .recomputed;
+      EXPECT_EQ(std::pair(check.outside, check.beyond), std::pair(0U, checked == 1 ? 1U : 0U)) << checked;
+      EXPECT_EQ(check.worst().widened > 1, checked == 2) << checked;
+    }
+  }
 }
 
 /// The comparison of `expected`, which are the model's logits, with `expected` times `factor`.

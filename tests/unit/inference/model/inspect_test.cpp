@@ -65,6 +65,9 @@ TEST(InspectedModel, IsShownForTheImagesAtATimeThatItWouldRunWith) {
   EXPECT_EQ(wanted_batch({}, stored, 100), 7U);
   EXPECT_EQ(wanted_batch({}, stored, 6), 6U);
   EXPECT_EQ(wanted_batch(five, stored, 100), 5U);
+  seven.batch = 1;
+  stored.program = compiled_program(any, seven, false, notes).program;
+  EXPECT_EQ(wanted_batch({}, stored, 100), 1U);
 }
 
 /// A note says for which batch it is, unless that was asked for or is the model's own.

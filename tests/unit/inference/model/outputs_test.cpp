@@ -162,6 +162,9 @@ TEST_F(OutputsOfADetector, ExpectedOnesHaveTheirNamesAndAsManyRows) {
           "expected: scores: 2 rows, expected 3, as \"boxes\" has");
   refused({{"boxes", three}, {"scores", make_tensor({2, 3}, {1, 2, 3, 4, 5, 6})}},
           "expected: scores: an array of 2 x 3, expected N x 2, for at least one image");
+  spec_.outputs = {"boxes"};
+  refused({{"scores", three}}, "expected: no array 'boxes'; the outputs are boxes");
+  refused({{"", three}, {"", three}}, "expected: no array 'boxes'; the outputs are boxes");
 }
 
 /// Node by node, the outputs of the reported run are compared with those of the run that keeps every output.

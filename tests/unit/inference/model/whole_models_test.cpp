@@ -6,17 +6,21 @@
 
 #include <algorithm>
 #include <fstream>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "engines/devices.hpp"
 #include "engines/model_engine.hpp"
+#include "inference/model/load.hpp"
 #include "inference/model/run.hpp"
 #include "spdnn/error.hpp"
 #include "spdnn/files.hpp"
 #include "spdnn/model_inference.hpp"
 #include "support/models.hpp"
+#include "support/zip_archive.hpp"
 #include "temporary_directory.hpp"
 
 namespace spdnn {
@@ -257,6 +261,32 @@ TEST(WholeModels, OfTheFirstImagesOfAFileTakeLabelsOfAll) {
   EXPECT_THROW(run(), DataError);
 }
 
+TEST(WholeModels, ExpectedOutputsOfAnArchiveAreNotedOneByOne) {
+  const TemporaryDirectory directory;
+  const auto bytes_of = [&](const Tensor& tensor, bool of_doubles) {
+    write_array((directory / "one.npy").string(), tensor, of_doubles);
+    std::ifstream file(directory / "one.npy", std::ios::binary);
+    return std::string(std::istreambuf_iterator<char>(file), {});
+  };
+  const std::string path = (directory / "y.npz").string();
+  std::ofstream(path, std::ios::binary) << zip_archive({{"b.npy", bytes_of(make_tensor({2, 1}, {5, 6}), true)},
+                                                        {"a.npy", bytes_of(make_tensor({2, 2}, {1, 2, 3, 4}), false)}},
+                                                       false);
+  ModelBuilder builder;
+  const ValueId x = builder.input({kBatchExtent, 2});
+  Model model = builder.finish({builder.add(Activation{}, {x}), builder.add(Reduce{.axes = {1}}, {x})});
+  model.values[model.outputs[0]].name = "a";
+  model.values[model.outputs[1]].name = "b";
+  ModelTruth truth;
+  truth.expected = path;
+  std::vector<std::string> notes;
+  const std::vector<Tensor> expected = load_expected(truth, model, 1, notes);
+  EXPECT_EQ(notes, (std::vector<std::string>{path + ": b: float64 numbers are rounded to float32",
+                                             path + ": the first 1 of 2 rows are compared"}));
+  EXPECT_EQ(expected[0].shape, (Shape{1, 2}));
+  EXPECT_EQ(expected[1].values[0], 5);
+}
+
 /// Of an output of 2 x 3 numbers an array of 3 x 2 is another one.
 TEST(WholeModels, ExpectedOutputsHaveTheShapeOfTheOutputAndAtLeastOneRow) {
   const auto taken = [](const Tensor& expected) {
@@ -288,6 +318,36 @@ TEST(WholeModels, AnAccuracyIsAskedForOnlyWithLabels) {
   EXPECT_THROW(ModelInference{spec}, UsageError);
   spec.truth.label_list = {1};
   EXPECT_NO_THROW(ModelInference{spec});
+}
+
+/// Of four megabytes an image.
+TEST(WholeModels, MoreImagesThanMemoryHoldsAreRefusedBeforeTheyAreLookedFor) {
+  ModelBuilder builder;
+  const ValueId x = builder.input({kBatchExtent, 1 << 20});
+  const Model model = builder.finish({builder.add(Activation{}, {x})});
+  ModelInputs inputs;
+  inputs.path = "nowhere.npy";
+  inputs.images = 1;
+  EXPECT_THROW(load_model_images(inputs, model), DataError) << "no such file";
+  inputs.images = kMaxIndex;
+  EXPECT_THROW(load_model_images(inputs, model), DeviceError);
+}
+
+/// Two images whose outputs take three quarters of the memory each; the engine is not made.
+TEST(RunModel, OutputsOfSeveralBatchesThatMemoryDoesNotHoldAreRefused) {
+  const std::size_t numbers = memory_budget(Device::cpu, {}) / 4 * 3 / sizeof(float);
+  ModelVariant variant = find_model_variant("conv_reference");
+  variant.make = [](std::shared_ptr<const Model>, const ModelEngineOptions&,
+                    const Support&) -> std::unique_ptr<ModelEngine> { throw std::logic_error("made"); };
+  ModelBuilder builder;
+  const ValueId x = builder.input({kBatchExtent, 1, 1});
+  const Extent width = static_cast<Extent>(std::min<std::size_t>(numbers, kMaxIndex));
+  const auto model = std::make_shared<const Model>(builder.finish({builder.add(Resize{.size = {1, width}}, {x})}));
+  ModelRunOptions options;
+  options.engine.batch = 1;
+  const auto images = static_cast<Extent>(2 * numbers / static_cast<std::size_t>(width));
+  EXPECT_THROW(run_model(variant, model, make_tensor({images, 1, 1}, std::vector<float>(images)), options),
+               DeviceError);
 }
 
 /// One image of 2 x 3 pixels of two channels.

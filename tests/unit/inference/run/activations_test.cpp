@@ -65,6 +65,43 @@ CsrMatrix activations_of(const InferenceSpec& spec) {
   return inference.report().outcome.activations.value();
 }
 
+/// Stored neurons 0, 1 and 2 are given ones 3 and 1, none, and 0; the third given one is always zero.
+TEST(GivenActivations, AreInTheOrderOfTheGivenNeurons) {
+  Plan plan = testing::unreduced_plan(testing::random_network(*std::make_unique<testing::Rng>(1), 4, 2, 2, 0));
+  plan.expansion.back() = std::vector<Index>{2, 0, 7, 0};
+  const CsrMatrix stored = testing::make_matrix(3, {{{0, 1.F}, {2, 3.F}}, {}, {{1, 2.F}}, {{2, 4.F}}});
+  const testing::Rows given{{{0, 3.F}, {1, 1.F}, {3, 1.F}}, {}, {}, {{0, 4.F}}};
+  testing::expect_equal(given_activations(stored, plan), testing::make_matrix(4, given));
+}
+
+TEST(JoinedRows, AreAsWideAsTheWidestInOrderOrWhereTheyAreSaidToStand) {
+  const std::vector<CsrMatrix> parts{testing::make_matrix(2, {{{1, 1.F}}, {{0, 2.F}}}),
+                                     testing::make_matrix(5, {{{1, 3.F}, {4, 4.F}}}), testing::make_matrix(3, {{}})};
+  testing::expect_equal(join_rows(parts), testing::make_matrix(5, {{{1, 1.F}}, {{0, 2.F}}, {{1, 3.F}, {4, 4.F}}, {}}));
+  testing::expect_equal(join_rows(parts, {{3, 0}, {2}, {1}}),
+                        testing::make_matrix(5, {{{0, 2.F}}, {}, {{1, 3.F}, {4, 4.F}}, {{1, 1.F}}}));
+  testing::expect_equal(join_rows({parts[0]}, {{1, 0}}), testing::make_matrix(2, {{{0, 2.F}}, {{1, 1.F}}}));
+}
+
+/// Two images of four neurons, dense.
+class Dense final : public InspectableEngine {
+ public:
+  void load(const ImageSet& /*images*/) override {}
+  void reset() override {}
+  Index advance(Index /*first*/, Index until) override { return until; }
+  Outcome outcome() override { return {}; }
+  std::vector<double> activations() override { return {0, 0, 2, 0, 0, 0, 0, 3}; }
+};
+
+TEST(StoredActivations, TakeTheDenseOnesAndThoseThatAreNotZeroTogether) {
+  Dense engine;
+  constexpr std::size_t kDense = 8 * sizeof(double);
+  const std::size_t sparse = testing::make_matrix(4, {{{2, 2.F}}, {{3, 3.F}}}).bytes();
+  testing::expect_equal(stored_activations(engine, 2, 4, kDense + 2 * sparse),
+                        testing::make_matrix(4, {{{2, 2.F}}, {{3, 3.F}}}));
+  EXPECT_THROW(stored_activations(engine, 2, 4, kDense + sizeof(Index)), std::bad_alloc);
+}
+
 TEST(Activations, AreBitForBitTheSameWhateverIsLeftOut) {
   const CsrMatrix given = activations_of(spec_with("none"));
   EXPECT_EQ(given.rows, 30U);

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "data/generate.hpp"
 #include "io/networks/outputs.hpp"
 #include "io/packed/digests.hpp"
 #include "io/packed/stored_plan.hpp"
@@ -91,6 +92,12 @@ TEST(LoadNetwork, ParametersThatAFileLeavesOpenAreThoseThatWereGiven) {
   spec.cap = Cap{std::nullopt};
   fill_in_parameters(spec, file);
   EXPECT_EQ(file.network.cap, std::nullopt) << "none";
+  for (const auto given : {std::optional(-0.75), std::optional<double>()}) {
+    NetworkFile official{generate_official_network(1024, 1, {})};
+    spec.bias = given;
+    fill_in_parameters(spec, official);
+    EXPECT_EQ(official.network.layers[0].bias.uniform, given.value_or(-0.3));
+  }
   NetworkFile own = two_layer_file(true, true);
   fill_in_parameters({}, own);
   EXPECT_EQ(own.network.layers[1].bias.uniform, -0.5);

@@ -407,11 +407,11 @@ TEST(Run, AnInterruptedRunGoesOnWithTheSameEngineAndResult) {
 
 /// Whether a run keeps the activations of 1000 images x 4096 neurons, nearly all of them zero, with that many bytes of
 /// memory for them.
-bool hands_on(const char* variant, std::size_t bytes) {
+bool hands_on(const char* variant, std::size_t bytes, float weight = 1) {
   constexpr Index kNeurons = 4096;
   std::vector<Offset> one_edge(kNeurons + 1, 1);
   one_edge.front() = 0;
-  const Layer layer{make_csr(kNeurons, kNeurons, one_edge, {0}), {}};
+  const Layer layer{make_csr(kNeurons, kNeurons, one_edge, {0}, {weight}), {}};
   const Plan plan = testing::unreduced_plan({{layer, layer}, BiasRule::non_zeros, {}});
   std::vector<Offset> one_each(1001);
   std::iota(one_each.begin(), one_each.end(), Offset{0});
@@ -427,6 +427,7 @@ bool hands_on(const char* variant, std::size_t bytes) {
 TEST(Run, ActivationsAreHandedOnWhereThereIsRoomForThoseThatAreNotZero) {
   EXPECT_TRUE(hands_on("cpu_openmp", 1U << 20U)) << "16 KB";
   EXPECT_FALSE(hands_on("cpu_openmp", 1U << 12U));
+  EXPECT_FALSE(hands_on("cpu_openmp", 1U << 20U, 1e30F)) << "which layer overflowed first, later layers do not tell";
 }
 
 TEST(Run, TrialsMustAgree) {
