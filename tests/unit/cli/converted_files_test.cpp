@@ -57,6 +57,16 @@ TEST_F(ConvertedFiles, OfConvertAreThoseOfTheNetwork) {
   EXPECT_EQ(usual.bias_rule, BiasRule::non_zeros);
 }
 
+TEST_F(ConvertedFiles, OfConvertHaveNotesAlsoWhereLayersAreReadOneByOne) {
+  const std::string text = path("text");
+  testing::run_command("convert", {network_, text});
+  std::filesystem::remove(directory_ / "text/spdnn-network.txt");
+  std::ofstream(path("text/n3-l1.tsv")).flush();
+  const std::string noted =
+      testing::run_command("convert", {text, path("out.spdnn"), "--bias", "0", "--host-memory", "8"}).err;
+  EXPECT_EQ(noted, "spdnn: note: " + text + "/n3-l1.tsv: the file is empty: a layer without edges\n");
+}
+
 TEST_F(ConvertedFiles, OfConvertAreThoseOfTheImages) {
   const std::string text = path("sparse-images-3.tsv");
   const std::string out = path("out.spdnn");
@@ -87,6 +97,7 @@ TEST_F(ConvertedFiles, OfConvertSayWhatTextDoesNotHold) {
   };
   EXPECT_EQ(note(-0.5, BiasRule::everywhere, 8), " --bias -0.5 --bias-rule everywhere --cap 8\n");
   EXPECT_EQ(note(0.25, BiasRule::non_zeros, std::nullopt), " --bias 0.25 --cap none\n");
+  EXPECT_EQ(testing::run_command("convert", {network_, path("out.spdnn")}).err, "") << "a packed file holds them";
 }
 
 TEST_F(ConvertedFiles, OfReportChooseFilesAndForm) {

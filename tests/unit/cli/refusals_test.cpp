@@ -126,6 +126,15 @@ TEST_F(Refusals, OfConvertedModelsNameWhatTheirFormCannotHold) {
               fmt::format("--{} cannot be used with a command without --inputs", option.first));
   EXPECT_EQ(said_by("convert", {network_, (directory_ / "out.onnx").string()}),
             "OUT: '" + (directory_ / "out.onnx").string() + "' is a model, but IN is not");
+  const std::string beside = (directory_ / "other.safetensors").string();
+  EXPECT_EQ(
+      said_by("convert", {weights_, beside}),
+      "the graph beside OUT " + graph_ + ": would overwrite the graph beside IN " + graph_ + ", expected another name");
+  std::ofstream(network_, std::ios::trunc) << "damaged";
+  const std::string damaged = testing::message_of<DataError>([&] {
+    testing::run_command("convert", {network_, (directory_ / "out.onnx").string()});
+  });
+  EXPECT_TRUE(damaged.starts_with(network_)) << damaged;
 }
 
 TEST_F(Refusals, OfGenerateNameEachOptionThatIsForAnotherFamily) {

@@ -4,6 +4,11 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <cstddef>
+#include <utility>
+#include <vector>
+
 #include "model/oracle/evaluate.hpp"
 #include "prune/select.hpp"
 #include "support/models.hpp"
@@ -137,6 +142,27 @@ TEST(LeastSquares, WeightsThatNothingDeterminesStay) {
   EXPECT_NEAR(fitted.values[0], 3, 0.01);
   EXPECT_EQ(fitted.values[1], 7);
   EXPECT_EQ(NormalEquations(3, 1, false).fitted(0, {{0}, {4}}).values[0], 4) << "no samples";
+}
+
+/// Two filters of two weights and a bias, samples in whole numbers: sums are exact.
+TEST(LeastSquares, SamplesThatAreAddedInTurnCountAsThoseAddedAtOnce) {
+  const std::vector<float> inputs{1, 2, 0, 3, -1, 4, 2, 2, 5, -3};
+  const std::vector<float> targets{3, 1, 4, -2, 0, 6, 7, 5, 1, 2};
+  NormalEquations at_once(2, 2, true);
+  at_once.add({.count = 5, .inputs = inputs, .targets = targets});
+  NormalEquations in_turn(2, 2, true);
+  for (const auto& [first, end] : {std::pair(0, 1), std::pair(1, 4), std::pair(4, 5)})
+    in_turn.add({.count = static_cast<std::size_t>(end - first),
+                 .inputs = {inputs.begin() + 2 * first, inputs.begin() + 2 * end},
+                 .targets = {targets.begin() + 2 * first, targets.begin() + 2 * end}});
+  const NormalEquations::Filter given{{0, 1, 2}, {2, -1, 3}};
+  const std::array<double, 2> by_hand{254, 285};
+  for (const Index filter : {0U, 1U}) {
+    EXPECT_EQ(in_turn.squares(filter), at_once.squares(filter));
+    EXPECT_EQ(in_turn.error(filter, given), by_hand[filter]);
+    EXPECT_EQ(at_once.error(filter, given), by_hand[filter]);
+    EXPECT_EQ(in_turn.fitted(filter, given).values, at_once.fitted(filter, given).values);
+  }
 }
 
 /// Equations of one column and filter from one sample.

@@ -26,8 +26,9 @@ TEST(InspectedNetworks, RanksHaveAnEqualShareOfTheImagesOrOneMore) {
 }
 
 struct Inspected {
-  explicit Inspected(const InspectedRun& run, int threads = 3, const char* passes = "dead") {
-    spec.variant = "cpu_openmp";
+  explicit Inspected(const InspectedRun& run, int threads = 3, const char* passes = "dead",
+                     const char* variant = "cpu_openmp") {
+    spec.variant = variant;
     spec.passes = parse_passes(passes);
     spec.threads = threads;
     given.notes = {"as read"};
@@ -54,6 +55,8 @@ TEST(InspectedNetworks, TellPlanVariantAndThreads) {
   EXPECT_EQ(one.made.notes, std::vector<std::string>{"as read"});
   EXPECT_EQ(one.made.plan.passes, parse_passes("dead"));
   EXPECT_EQ(one.made.threads, 3);
+  EXPECT_NE(Inspected({.images = 10, .ranks = 4}, 3, "dead", "").made.choice.why.find(", 3 images, "),
+            std::string::npos);
   EXPECT_EQ(Inspected({}, 0).made.threads, host_threads());
   EXPECT_EQ(Inspected({.images = 10, .ranks = 4, .ranks_per_node = 2}, 0).made.threads,
             std::max(1, host_threads() / 2));

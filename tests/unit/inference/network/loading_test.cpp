@@ -47,6 +47,27 @@ TEST(LoadedNetworks, AreOfficialInAnyForm) {
   EXPECT_EQ(basis_of_verdict(PlannedNetwork(network, passes)), other);
 }
 
+TEST(LoadedNetworks, ThatAreStreamedAreOfficialToo) {
+  const TemporaryDirectory directory;
+  InferenceSpec spec;
+  spec.variant = "cpu_openmp";
+  spec.passes = parse_passes("dead");
+  spec.network.neurons = {1024};
+  spec.network.layers = 120;
+  spec.host_memory = std::size_t{12} << 20U;
+  spec.images.path = (directory / "i.spdnn").string();
+  testing::Rng rng(3);
+  write_images(spec.images.path, testing::bit_images(rng, 2, 1024, 0.2));
+  Inference inference(spec);
+  inference.load();
+  inference.plan();
+  inference.run();
+  inference.verify();
+  EXPECT_TRUE(inference.report().streamed);
+  EXPECT_EQ(inference.report().verdict.against,
+            "nothing: no truth was given, and the images are not the official ones");
+}
+
 TEST(LoadedNetworks, WithAStoredPlanLeaveLessForImages) {
   const TemporaryDirectory directory;
   testing::Rng rng(4);

@@ -103,6 +103,11 @@ TEST(MemoryEstimates, TellWhatThePlanSharesWithTheNetwork) {
   EXPECT_EQ(one.given, network.bytes());
   EXPECT_EQ(one.planning, planning_bytes(network));
   EXPECT_GT(one.engine, 0U);
+  EngineOptions limited;
+  limited.host_memory = std::size_t{1} << 20U;
+  const Plan plan = make_plan(network, parse_passes("dead"));
+  const MemoryEstimate many = estimate_memory("", network, plan, find_variant("cpu_openmp"), limited, 1U << 16U);
+  EXPECT_LE(many.engine, limited.host_memory) << "of a batch, not of all images";
   EXPECT_EQ(one.reading, 0U);
   const TemporaryDirectory directory;
   write_network(directory / "n.spdnn", Form::packed, network);
@@ -165,6 +170,26 @@ TEST(StreamsToSaveMemory, OfficialNetworksWithParametersOfTheirOwnAreMadeInMemor
   EXPECT_FALSE(streamed([](NetworkSpec& spec) { spec.neurons = {1024, 1024}; }));
 }
 
+TEST(StreamsToSaveMemory, PackedNetworksHaveParametersOfTheirOwn) {
+  const TemporaryDirectory directory;
+  NetworkSpec spec;
+  spec.path = (directory / "n.spdnn").string();
+  write_network(spec.path, Form::packed, testing::deep_network(6));
+  const auto refused = [](const NetworkSpec& with) {
+    return testing::message_of<UsageError>([&] { stream_if_too_large(with, 1000); });
+  };
+  EXPECT_TRUE(stream_if_too_large(spec, 1000));
+  NetworkSpec with = spec;
+  with.bias = -0.5;
+  EXPECT_TRUE(refused(with).starts_with("bias: ")) << refused(with);
+  with = spec;
+  with.bias_rule = BiasRule::everywhere;
+  EXPECT_TRUE(refused(with).starts_with("bias_rule: ")) << refused(with);
+  with = spec;
+  with.cap = {8.0};
+  EXPECT_TRUE(refused(with).starts_with("cap: ")) << refused(with);
+}
+
 /// A directory of layers without their parameters takes those that are given; without any, only the official bias.
 TEST(StreamsToSaveMemory, TextTakesTheParametersThatItLacks) {
   const TemporaryDirectory directory;
@@ -209,8 +234,12 @@ TEST(StreamsToSaveMemory, TextThatCannotBeStreamedNeedsRoom) {
   EXPECT_NO_THROW(require_room_for_text(spec, expected / 2));
   EXPECT_THROW(require_room_for_text(spec, expected / 4), DeviceError);
   EXPECT_NO_THROW(require_room(spec, network, 0)) << "no limit";
-  EXPECT_NO_THROW(require_room(spec, network, network.bytes() / 3 * 4 + 8));
-  EXPECT_THROW(require_room(spec, network, network.bytes() / 3 * 4 - 8), DeviceError);
+  for (const Index depth : {1U, 2U, 3U, 12U}) {  // of some of them, three quarters of `enough` is all that they take
+    const Network one = testing::deep_network(depth);
+    const std::size_t enough = (one.bytes() + 2) / 3 * 4;
+    EXPECT_NO_THROW(require_room(spec, one, enough));
+    EXPECT_THROW(require_room(spec, one, enough - 4), DeviceError);
+  }
 }
 
 TEST(HostMemoryForAnEngine, IsWhatPlanImagesAndStreamedLayersLeave) {

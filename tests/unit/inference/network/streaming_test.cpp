@@ -3,6 +3,7 @@
 
 #include "inference/network/streaming.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <array>
@@ -11,6 +12,7 @@
 #include <string_view>
 #include <thread>
 
+#include "core/text/amounts.hpp"
 #include "core/threads/parallel.hpp"
 #include "core/types/read_ahead.hpp"
 #include "data/generate.hpp"
@@ -22,10 +24,12 @@
 #include "io/packed/read_write.hpp"
 #include "io/packed/stored_plan.hpp"
 #include "plan/planner.hpp"
+#include "spdnn/error.hpp"
 #include "spdnn/files.hpp"
 #include "spdnn/inference.hpp"
 #include "support/battery.hpp"
 #include "support/equal.hpp"
+#include "support/message_of.hpp"
 #include "support/sampled.hpp"
 #include "support/streamed.hpp"
 #include "temporary_directory.hpp"
@@ -323,7 +327,10 @@ TEST(StreamedPlans, SeveralProcessesHaveTogetherWhatOneMayHave) {
   EXPECT_EQ(at_once(3), 20U);
   EXPECT_EQ(at_once(10), 6U);
   EXPECT_EQ(at_once(120), 2U);  // the fewest that there can be
-  EXPECT_THROW(at_once(121), DeviceError);
+  EXPECT_EQ(testing::message_of<DeviceError>([&] { at_once(121); }),
+            fmt::format("host_memory: two layers, the minimum in memory at a time, take {}, but only {} are left "
+                        "beside the images",
+                        bytes_text(2 * layer), bytes_text(240 * layer / 121)));
 }
 
 TEST(MemoryEstimates, CountWhatPlanningTakes) {
