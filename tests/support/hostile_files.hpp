@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "spdnn/error.hpp"
+#include "support/known_messages.hpp"
 
 namespace spdnn {
 
@@ -18,7 +19,8 @@ inline std::filesystem::path written(const std::filesystem::path& path, std::str
   return path;
 }
 
-/// Expects a DataError that begins with the file's name and a colon, and contains `part`.
+/// Expects a DataError that begins with the file's name and a colon, contains `part`, and is
+/// known (known_messages.hpp).
 inline void expect_refused(const std::filesystem::path& path, std::string_view part,
                            const std::function<void()>& work) {
   try {
@@ -29,6 +31,7 @@ inline void expect_refused(const std::filesystem::path& path, std::string_view p
     EXPECT_NE(what.find(part), std::string::npos) << what;
     EXPECT_EQ(what.rfind(path.string() + ":", 0), 0U) << what;
     EXPECT_EQ(what.find('\n'), std::string::npos) << what;
+    testing::expect_known(what);
   }
 }
 

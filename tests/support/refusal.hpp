@@ -7,6 +7,7 @@
 
 #include "spdnn/error.hpp"
 #include "spdnn/tensor.hpp"
+#include "support/known_messages.hpp"
 
 namespace spdnn::testing {
 
@@ -21,8 +22,10 @@ std::string refusal(const File& file, const std::optional<Shape>& shape = std::n
   return "it was read";
 }
 
+/// Expects the part in the message, which is known (known_messages.hpp) unless the part merely names a place.
 inline void expect_part(const std::string& message, const std::string& part) {
   EXPECT_PRED_FORMAT2(::testing::IsSubstring, part, message);
+  if (!part.ends_with(": ")) expect_known(message);
 }
 
 }  // namespace spdnn::testing

@@ -18,6 +18,7 @@
 #include "spdnn/files.hpp"
 #include "spdnn/inference.hpp"
 #include "support/battery.hpp"
+#include "support/equal.hpp"
 #include "support/thread_ranks.hpp"
 
 namespace spdnn {
@@ -208,7 +209,8 @@ struct Written : ::testing::Test {
 };
 
 TEST_F(Written, DenseArraysHoldTheZeros) {
-  for (const CsrMatrix& matrix : {sparse, uniform}) {
+  const CsrMatrix wide = make_csr(3, 400'000, {0, 1, 1, 3}, {7, 0, 399'999}, {1.0F, 2.0F, 3.0F});  // two pieces
+  for (const CsrMatrix& matrix : {sparse, uniform, wide}) {
     const Tensor read = read_npy_rows(InputFile(write("dense.npy", matrix, OutputForm::npy))).tensor;
     EXPECT_EQ(read.shape, (Shape{matrix.rows, matrix.cols}));
     EXPECT_EQ(std::vector<float>(read.values.begin(), read.values.end()), dense_rows(matrix, 0, matrix.rows));
