@@ -1,8 +1,12 @@
 // A format is a folder and a line: tests the toy format of docs/add_a_file_format.md.
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <array>
+#include <filesystem>
+#include <string>
+#include <vector>
 
 #include "io/models/model_file.hpp"
 #include "model/oracle/evaluate.hpp"
@@ -79,6 +83,27 @@ TEST(ModelFormats, EndingsAreListedInMessages) {
   EXPECT_EQ(written_endings(kToys), ".linear");
   EXPECT_EQ(find_format("model.linear", kToys), kToys.data());
   EXPECT_EQ(find_format("model.linear", model_formats()), nullptr);
+}
+
+TEST(ModelFormats, NamesTellWhatFilesAreAndWhatMakesAModelOfThem) {
+  const TemporaryDirectory directory;
+  create_directory(directory / "saved");
+  write_text(directory / "saved/saved_model.pb", "");
+  std::string table;
+  for (const std::string name :
+       {"a.onnx", "a.tflite", "a.safetensors", "a.spdnn", "a.pt", "a.pth", "a.ckpt", "saved", "saved/saved_model.pb",
+        "saved_model.pb", "a.pb", "a.h5", "a.hdf5", "a.keras", "a.txt", "onnx", "a.onnx.txt"}) {
+    const std::filesystem::path path = directory / name;
+    const std::string hint = conversion_hint(path);
+    table += fmt::format("{} {:d}{:d}{}{}; ", name, names_model(path), is_written_form(path),
+                         files_beside(path) == std::vector{directory / "architecture.json"} ? " beside" : "",
+                         hint.empty() ? "" : hint.substr(31, 2));
+  }
+  EXPECT_EQ(
+      table,
+      "a.onnx 11; a.tflite 10; a.safetensors 11 beside; a.spdnn 01; a.pt 00(m; a.pth 00(m; a.ckpt 00(m; saved 00sa; "
+      "saved/saved_model.pb 00sa; saved_model.pb 00sa; a.pb 00gr; a.h5 00ke; a.hdf5 00ke; a.keras 00ke; a.txt 00; "
+      "onnx 00; a.onnx.txt 00; ");
 }
 
 }  // namespace

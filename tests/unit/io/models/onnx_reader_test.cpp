@@ -379,9 +379,30 @@ TEST(Onnx, TheShapeThatIsGivenFillsOpenAxes) {
             "shape of the input");
   EXPECT_EQ(output_shape_of(file.read(Shape{kBatchExtent, 3, 48, 192})), (Shape{kBatchExtent, 3, 48, 192}));
   EXPECT_EQ(output_shape_of(file.read(Shape{8, 3, 48, 192})), (Shape{8, 3, 48, 192}));
-  EXPECT_THROW(file.read(Shape{8, 4, 48, 192}), UsageError);
-  EXPECT_THROW(file.read(Shape{8, 3, 48}), UsageError);
-  EXPECT_THROW(file.read(Shape{8, 3, 48, -1}), UsageError);
+  const std::vector<std::pair<Shape, const char*>> cases{
+      {{8, 4, 48, 192}, "shape: 8 x 4 x 48 x 192, but axis 1 of input 'x' has the length 3"},
+      {{8, 3, 48}, "shape: 8 x 3 x 48 for input 'x' of 4 axes"},
+      {{8, 3, 48, -1}, "shape: 8 x 3 x 48 x N, expected lengths of 1..2147483647"},
+      {{8, 3, 0, 7}, "shape: 8 x 3 x 0 x 7, expected lengths of 1..2147483647"},
+      {{8, 3, 7, 2147483648}, "shape: 8 x 3 x 7 x 2147483648, expected lengths of 1..2147483647"},
+      {{0, 3, 7, 9}, "shape: 0 x 3 x 7 x 9, expected lengths of 1..2147483647"}};
+  for (const auto& [shape, problem] : cases) EXPECT_EQ(refusal(file, shape), problem);
+}
+
+TEST(Onnx, InputsAreOfTypesThatFp32NumbersAreReadFrom) {
+  std::string read;
+  for (int type = 1; type <= 16; ++type) {
+    File file;
+    file.input("x", {2}).output("y");
+    file.graph().mutable_input(0)->mutable_type()->mutable_tensor_type()->set_elem_type(type);
+    set(file.node("Cast", {"x"}, "y"), "to", std::int64_t{1});
+    const std::string problem = refusal(file);
+    if (problem == "it was read")
+      read += fmt::format("{} ", type);
+    else
+      read += problem.substr(problem.find("are ") + 4, 6) + " ";
+  }
+  EXPECT_EQ(read, "1 2 3 4 5 6 7 STRING BOOL,  10 11 UINT32 UINT64 COMPLE COMPLE 16 ");
 }
 
 /// Weights without their zeros are the same weights, whatever reads them.
