@@ -45,8 +45,16 @@ Network weighted_network(std::size_t layers, float weight, bool biases = false) 
   return network;
 }
 
+/// The error of reading the network as a whole. One with a manifest is refused as well where its layers are read one at
+/// a time.
 std::string error_of_reading(const fs::path& directory, const NetworkRequest& request = {}) {
   std::string error = testing::message_of<DataError>([&] { read_network(directory, request); });
+  const std::string one_at_a_time = testing::message_of<DataError>([&] {
+    const auto stream = open_layer_files(directory, request);
+    for (Index k = 0; stream && k < stream->layers->shapes().size(); ++k) stream->layers->read(k);
+  });
+  EXPECT_TRUE(!exists(directory / kManifestName) || (one_at_a_time == "no error") == (error == "no error"))
+      << one_at_a_time;
   const std::string path = directory.string();
   for (std::size_t at = error.find(path); at != std::string::npos; at = error.find(path))
     error.replace(at, path.size(), "D");

@@ -195,6 +195,8 @@ TEST(Network, FirstLayersAndSingleFiles) {
   EXPECT_EQ(one.network.layers[0].bias[3], 4.0);
   write(scratch / "w.tsv", "4\t4\t1\n");
   EXPECT_EQ(read_network(scratch / "w.tsv", {.neurons = {4}}).network.inputs(), 4U);
+  write(scratch / "n8-l1.tsv", "1\t1\t1\n");
+  EXPECT_EQ(read_network(scratch.path(), {.neurons = {8}}).network.inputs(), 8U);
 }
 
 /// The error of reading a directory of such files, without the name of the directory.
@@ -323,6 +325,17 @@ TEST(Images, ThatAreNotSoundAreNotWritten) {
     EXPECT_FALSE(exists(scratch / name));
     write_images(scratch / name, {matrix(2, 3, {0, 1, 2}, {0, 2}, {1, 2})});
     EXPECT_EQ(read_images(scratch / name, 3, {}).nonzeros(), 2U);
+  }
+}
+
+TEST(Network, ThatIsNotSoundIsNotWritten) {
+  const Scratch scratch;
+  Network network;
+  network.layers.push_back({matrix(2, 2, {0, 1, 2}, {0, 2}, {1, 2}), {}});
+  for (const Form form : {Form::tsv, Form::tsv_gz, Form::matrix_market, Form::packed}) {
+    const std::filesystem::path path = scratch / (form == Form::packed ? "n.spdnn" : "n");
+    EXPECT_EQ(error_of([&] { write_network(path, form, network); }).find(path.string() + ": cannot write: "), 0U);
+    EXPECT_FALSE(exists(path));
   }
 }
 

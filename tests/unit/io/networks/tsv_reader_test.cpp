@@ -68,6 +68,8 @@ TEST(TsvLayer, BadLinesAreNamed) {
       {"0\t1\t1\n", "l.tsv:1:1: input 0 is outside 1..4"},
       {"1\t-3\t1\n", "l.tsv:1:3: output -3 is outside 1..4"},
       {"99999999999\t1\t1\n", "l.tsv:1:1: input 99999999999 is outside 1..4"},
+      {"4294967297\t1\t1\n", "l.tsv:1:1: input 4294967297 is outside 1..4"},
+      {"1\t4294967298\t1\n", "l.tsv:1:3: output 4294967298 is outside 1..4"},
       {"18446744073709551617\t1\t1\n", "l.tsv:1:1: input 18446744073709551617 is outside 1..4"},
       {"1.5\t1\t1\n", "l.tsv:1:1: input '1.5' is not a whole number, expected one in 1..4"},
       {"1\tx\x01y\t1\n", "l.tsv:1:3: output 'x\\x01y' is not a whole number, expected one in 1..4"},

@@ -247,6 +247,10 @@ TEST(Packed, FieldsThatNothingElseComparesAreChecked) {
                            offsetof(packed::SectionEntry, reserved),
                        std::uint32_t{1}),
               fmt::format("f.spdnn: is corrupted: section {} has an unexpected kind", section));
+  const std::size_t second = whole.entry(whole.require(packed::Kind::network, "network")).offset +
+                             sizeof(packed::ChainRecord) + sizeof(packed::LayerRecord);
+  EXPECT_EQ(error_of(second + offsetof(packed::LayerRecord, weights.cols), std::uint32_t{5}),
+            "f.spdnn: is corrupted: layer 2: 5 inputs, expected 4");
   for (const std::size_t field : {offsetof(packed::ChainRecord, passes), offsetof(packed::ChainRecord, requested)}) {
     EXPECT_EQ(error_of(record + field, std::uint16_t{0x40}), "f.spdnn: is corrupted: the plan has unknown passes");
     EXPECT_EQ(error_of(record + field, std::uint16_t{0x8000}), "f.spdnn: is corrupted: the plan has unknown passes");
@@ -278,6 +282,18 @@ TEST(Packed, AValueOutsideThePaletteIsRefused) {
   packed::seal(file.bytes);
   EXPECT_EQ(testing::message_of<DataError>([&] { load_network(file.open(), {}); }),
             "f.spdnn: is corrupted: layer 1: a value outside the palette");
+}
+
+TEST(Packed, APaletteOfMoreValuesThanItsCodesTellApartIsRefused) {
+  Network network;
+  network.layers.push_back({row_of_values(3000, 257), {}});
+  Bytes file({.network = &network});
+  const PackedFile whole = file.open();
+  const std::size_t record = whole.entry(whole.require(packed::Kind::network, "network")).offset;
+  file.patch(record + sizeof(packed::ChainRecord) + offsetof(packed::MatrixRecord, value_bytes), std::uint32_t{1});
+  packed::seal(file.bytes);
+  EXPECT_EQ(testing::message_of<DataError>([&] { load_network(file.open(), {}); }),
+            "f.spdnn: is corrupted: layer 1: a palette of 257 values, expected at most 256");
 }
 
 TEST(Packed, OffsetsThatDescendBetweenTwoBlocksAreRefused) {

@@ -32,7 +32,7 @@ using testing::stored_network;
 TEST(Packed, PlanRoundTrip) {
   const TemporaryDirectory directory;
   const auto path = directory / "p.spdnn";
-  const Network network = stored_network();
+  Network network = stored_network();
   for (const Plan& plan : {small_plan(network), small_merged_plan(network)}) {
     write_network_with_plan(path, network, plan);
     expect_equal(read_plan(path), plan);
@@ -40,6 +40,11 @@ TEST(Packed, PlanRoundTrip) {
     write_packed(path, {.plan = &plan});
     expect_equal(read_plan(path), plan);
   }
+  network.bias_rule = BiasRule::everywhere;
+  Plan plan = small_plan(network);
+  plan.certificates.dead_from = 3;
+  write_network_with_plan(path, network, plan);
+  expect_equal(read_plan(path), plan);
 }
 
 TEST(Packed, APlanMayHaveNoLayers) {
