@@ -88,7 +88,8 @@ END
 
 @test "--with onnxruntime: under Python, where node has none" {
   mkdir -p relu python
-  jq -n '{input_shape: ["N", 3, 4], nodes: [{op: "relu", name: "y", inputs: ["input"]}]}' >relu/architecture.json
+  jq -n '{input_shape: ["N", 3, 4], nodes: [{op: "relu", name: "y", inputs: ["input"]}, {op: "relu", name: "z", inputs: ["input"]}],
+    outputs: ["y", "z"]}' >relu/architecture.json
   printf '\2\0\0\0\0\0\0\0{}' >relu/model.safetensors
   # A stand-in with onnxruntime's interface, which computes the model above.
   cat >python/onnxruntime.py <<'END'
@@ -101,10 +102,13 @@ class InferenceSession:
         assert open(model, "rb").read() and providers == ["CPUExecutionProvider"]
         assert (options.intra_op_num_threads, options.inter_op_num_threads) == (2, 1)
     def get_inputs(self): return [types.SimpleNamespace(name="input")]
-    def get_outputs(self): return [types.SimpleNamespace(name="y")]
+    def get_outputs(self): return [types.SimpleNamespace(name=name) for name in "yz"]
     def run(self, names, feeds):
         assert names is None and feeds["input"].shape == (5, 3, 4) and feeds["input"].dtype == numpy.float32
-        return [numpy.maximum(feeds["input"], 0) + numpy.float32(os.environ.get("MORE", 0))]
+        y, z = (numpy.maximum(feeds["input"], 0) for _ in "yz")
+        y[0] += numpy.float32(os.environ.get("MORE_AT_FIRST", 0))
+        z[4] += numpy.float32(os.environ.get("MORE_AT_LAST", 0))
+        return [y, z]
 END
   ln -sf "$(type -P true)" python/node
   ln -sf /usr/bin/python3 python/python3
@@ -116,10 +120,10 @@ END
   with_python
   [ "$status" -eq 0 ]
   jq -e '.with | .host == "python3" and .version == "0.1" and .file == "written" and .runs == 3 and .seconds.min > 0 and
-    .outputs == {largest_difference: 0, largest_expected: .outputs.largest_expected, agree: true}' line.json
-  MORE=1 with_python
+    .outputs == {largest_difference: 0, largest_expected: .outputs.largest_expected, agree: true} and .outputs.largest_expected > 0' line.json
+  MORE_AT_LAST=1 with_python
   [ "$status" -eq 1 ]
-  MORE=inf with_python
+  MORE_AT_FIRST=inf with_python
   [ "$status" -eq 1 ]
   jq -e '.with.outputs.largest_difference == null' line.json
   REFUSES=1 with_python

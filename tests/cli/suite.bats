@@ -37,9 +37,14 @@ calls() { if [ -e calls ]; then wc -l <calls; else echo 0; fi; }
 called() { [ "$(calls)" -ge "$1" ]; }
 
 @test "every configuration runs once before one is repeated; the table has medians over the repetitions" {
-  run "${suite[@]}" --layers 2,4 --reduce all --reduce dead --variant cpu_openmp --repetitions 2
-  echo "$output"
+  # On a terminal, it says how much is left.
+  run script -qec "$(printf '%q ' "${suite[@]}" --layers 2,4 --reduce all --reduce dead --variant cpu_openmp --repetitions 2) >table" \
+    progress </dev/null
   [ "$status" -eq 0 ]
+  output=$(cat table)
+  echo "$output"
+  grep -qa '1024 x 4, dead, cpu_openmp, 1 of 2; runs left: 5, about [0-9]* s' progress
+  [ "$(grep -aoE 'runs left: [0-9]+' progress | xargs)" = "$(printf 'runs left: %s\n' {8..1} | xargs)" ]
   one='[2,"all",N] [4,"all",N] [2,"dead",N] [4,"dead",N] '
   [ "$(ran)" = "${one//N/1}${one//N/2}" ]
   jq -se 'all(.schema == "spdnn-run-1" and .suite.repetitions == 2 and .warm_up == 1 and .trials == 1 and .problem.images == 100
@@ -52,7 +57,7 @@ called() { [ "$(calls)" -ge "$1" ]; }
   shown=$(awk '$1 == 1024 && $2 == 4 && $3 == "dead" { print $6, $7, $8, $NF }' <<<"$output")
   [[ "$shown" == *' UNVERIFIED' ]]
   same "${shown% *}" "$expected"
-  [ "$(ls -A)" = $'calls\nlaunch\nscratch\nsuite.jsonl' ]
+  [ "$(ls -A)" = $'calls\nlaunch\nprogress\nscratch\nsuite.jsonl\ntable' ]
   [ "$(ls -A scratch)" = images-1024-digits-100.spdnn ]
 }
 

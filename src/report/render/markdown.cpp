@@ -104,7 +104,7 @@ std::string to_markdown(const Table& table) {
 std::size_t end_of_word(std::string_view text) {
   bool code = false;
   for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '`' && (i == 0 || text[i - 1] != '\\')) code = !code;
+    if (text[i] == '`') code = !code;
     if (text[i] == ' ' && !code) return i;
   }
   return text.size();

@@ -75,8 +75,11 @@ Chart variant_chart(const std::vector<Group>& groups) {
   for (const Group& group : groups) sizes.push_back(group.size());
   std::sort(sizes.begin(), sizes.end(), std::greater<>());
   const std::size_t least = sizes[std::min(sizes.size(), kMostGroups) - 1];
+  auto room =
+      kMostGroups - static_cast<std::size_t>(std::ranges::count_if(sizes, [&](auto size) { return size > least; }));
   for (const Group& group : groups) {
-    if (group.size() < least || chart.categories.size() == kMostGroups) continue;
+    if (group.size() < least || (group.size() == least && room == 0)) continue;
+    if (group.size() == least) --room;
     const auto place = static_cast<double>(chart.categories.size());
     chart.categories.push_back(fmt::format("{}, {}", problem_of(group.front()->first), group.front()->first.passes));
     for (const Configuration* one : group)

@@ -27,8 +27,9 @@ const ConvRival& rival(std::string_view key) {
   throw std::invalid_argument(std::string(key));
 }
 
-BeyondBounds beyond_bounds(double ours, std::string_view key, double deviation) {
+BeyondBounds beyond_bounds(double ours, std::string_view key, double deviation, bool whole = false) {
   ConvTiming timing;
+  timing.whole = whole;
   timing.ours.kernel = "conv_generated";
   timing.ours.deviation = ours;
   ConvPeer& peer = timing.with.emplace_back();
@@ -55,6 +56,7 @@ TEST(BeyondBounds, OfOursFailsInEitherColumn) {
   EXPECT_TRUE(found.ours);
   EXPECT_NE(found.text.find(": conv_direct in fp16 deviates by 2 times its bound\n"), std::string::npos);
   EXPECT_EQ(beyond_bounds(1, "direct", 1).text, "");
+  EXPECT_NE(beyond_bounds(2, "fp32", 1, true).text.find(": conv_generated in int8 deviates by 2 "), std::string::npos);
 }
 
 /// Ours deviates, and the library, which comes later, does as well.

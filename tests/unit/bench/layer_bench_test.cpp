@@ -7,11 +7,16 @@
 
 #include <bit>
 #include <filesystem>
+#include <memory>
+#include <new>
+#include <utility>
+#include <vector>
 
 #include "bench/layers_run.hpp"
 #include "core/text/json_text.hpp"
 #include "io/files/input_file.hpp"
 #include "spdnn/error.hpp"
+#include "support/message_of.hpp"
 
 namespace spdnn::bench {
 namespace {
@@ -48,9 +53,36 @@ TEST(LayerBench, CountsEdgesAndBytesOfOneLayerAndItsTrials) {
   EXPECT_EQ(timing.bytes, problem.plan.bytes() / 3 + std::size_t{2} * 4 * 50 * 96);
   EXPECT_GT(timing.seconds.min, 0);
   EXPECT_LE(timing.seconds.min, timing.seconds.median);
+  LayerBench limited = bench;
+  limited.trials = 1000000;
+  limited.seconds = 0.02;
+  EXPECT_LT(time_layers(find_variant("cpu_openmp"), limited, problem, {}).trials, 100000);
 }
 
-/// What an engine does not take is skipped; the lines of all others are in the file, in the order of the problems.
+/// cpu_openmp under another name, in bf16, and without memory or a device for it.
+const Variant in_bf16{"in_bf16",
+                      Device::cpu,
+                      "",
+                      {Precision::bf16},
+                      [](const Plan& plan, const BatchInfo& batch, const EngineOptions&) {
+                        return find_variant("cpu_openmp").support(plan, batch, {});
+                      },
+                      [](std::shared_ptr<const Plan> plan, const BatchInfo& batch, const EngineOptions&) {
+                        return find_variant("cpu_openmp").make(std::move(plan), batch, {});
+                      }};
+const Variant failing{"failing",
+                      Device::cpu,
+                      "",
+                      {Precision::fp32},
+                      in_bf16.support,
+                      [](std::shared_ptr<const Plan> plan, const BatchInfo&, const EngineOptions&) {
+                        if (plan->layers.front().outputs() == 64) throw DeviceError("no device");
+                        throw std::bad_alloc();
+                        return std::unique_ptr<Engine>();
+                      }};
+
+/// What an engine does not take is skipped, and what fails is an error in the end; the lines of all others are in the
+/// file, in the order of the problems.
 TEST(LayerBench, ARunKeepsTheLineOfEachMeasurement) {
   const std::filesystem::path path =
       std::filesystem::path(::testing::TempDir()) / ("layers-" + std::to_string(::getpid()) + ".jsonl");
@@ -61,9 +93,15 @@ TEST(LayerBench, ARunKeepsTheLineOfEachMeasurement) {
   other.neurons = 128;
   other.degree = 8;
   other.distinct = true;
-  run_layers({small, other},
-             {{&tiles, Precision::fp32}, {&find_variant("cpu_reference"), Precision::fp32}, {&tiles, Precision::fp64}},
-             path.native(), [&](const std::string& text) { printed += text; });
+  const std::vector<Candidate> candidates{{&tiles, Precision::fp32},
+                                          {&find_variant("cpu_reference"), Precision::fp32},
+                                          {&failing, Precision::fp32},
+                                          {&tiles, Precision::fp64},
+                                          {&in_bf16, Precision::bf16}};
+  EXPECT_EQ(testing::message_of<DeviceError>([&] {
+              run_layers({small, other}, candidates, path.native(), [&](const std::string& text) { printed += text; });
+            }),
+            "measurements that failed: 2; see the table for reasons");
   const std::string text = text_of_file(path);
   std::filesystem::remove(path);
   std::string found;
@@ -79,10 +117,14 @@ TEST(LayerBench, ARunKeepsTheLineOfEachMeasurement) {
     EXPECT_NEAR(line["share_of_ceiling"].get<double>() * line["ceiling_bytes_per_second"].get<double>() * median,
                 line["bytes"].get<double>(), 1e-3);
   }
-  EXPECT_EQ(found,
-            "cpu_openmp fp32 constant 64 4 2 10 1 |cpu_openmp fp64 constant 64 4 2 10 1 |cpu_openmp fp32 distinct 128 "
-            "8 2 10 1 |"
-            "cpu_openmp fp64 distinct 128 8 2 10 1 |");
+  EXPECT_EQ(
+      found,
+      "cpu_openmp fp32 constant 64 4 2 10 1 |cpu_openmp fp64 constant 64 4 2 10 1 |in_bf16 bf16 constant 64 4 2 10 "
+      "1 |cpu_openmp fp32 distinct 128 8 2 10 1 |cpu_openmp fp64 distinct 128 8 2 10 1 |in_bf16 bf16 distinct "
+      "128 8 2 10 1 |");
+  for (const char* const words :
+       {"failed: no device\n", "failed: out of host memory\n", "; below fp32: in_bf16 bf16, ", " times as fast\n"})
+    EXPECT_NE(printed.find(words), std::string::npos) << printed;
   EXPECT_NE(printed.find("skipped: "), std::string::npos) << printed;
   EXPECT_NE(printed.find("fastest: cpu_openmp"), std::string::npos) << printed;
 }

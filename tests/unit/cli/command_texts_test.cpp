@@ -14,7 +14,7 @@ namespace {
 
 CommandForm form_of_cakes() {
   OptionGroup taste{.heading = "Taste"};
-  taste.options.add_options()("cream", takes("none|some", "some"), "with or without, 'beaten'")(
+  taste.options.add_options()("cream", takes("none|some", "some"), "'beaten' or without")(
       "recipe", takes("FILE"), "of the cook\\baker")("layers", takes("N"), "one on another");
   OptionGroup other;
   other.options.add_options()("dry", "no water");
@@ -27,7 +27,7 @@ CommandForm form_of_cakes() {
 
 std::vector<CommandForm> forms_of_make() {
   OptionGroup group;
-  group.options.add_options()("out", takes("PATH"), "where to");
+  group.options.add_options()("out", takes("PATH"), "where to")("box", takes("DIR"), "to keep it in");
   return {{.name = "make", .summary = "Makes anything.", .usage = "spdnn make [THING]", .groups = {group}},
           form_of_cakes()};
 }
@@ -62,10 +62,13 @@ Makes a cake.
 .TP
 \fB\-\-out\fR \fIPATH\fR
 where to
+.TP
+\fB\-\-box\fR \fIDIR\fR
+to keep it in
 .SS "make cake: Taste"
 .TP
 \fB\-\-cream\fR \fInone|some (=some)\fR
-with or without, 'beaten'
+\&'beaten' or without
 .TP
 \fB\-\-recipe\fR \fIFILE\fR
 of the cook\ebaker
@@ -128,6 +131,7 @@ TEST(CommandTexts, ACompletionHasCommandsFormsOptionsAndValues) {
   [[ $COMP_CWORD -gt 1 ]] || form=
   case $form:$previous in
     'make:--out') return ;;
+    'make:--box') return ;;
     'make cake:--cream') compopt +o default; words='none some' ;;
     'make cake:--recipe') return ;;
     'make cake:--layers') compopt +o default; words='' ;;
@@ -135,7 +139,7 @@ TEST(CommandTexts, ACompletionHasCommandsFormsOptionsAndValues) {
       [[ $current == -* ]] || filter='-*' # expects a name, unless an option was started
       case $form in
         '') words='make ask --help --version' ;;
-        'make') words='--out --help cake' ;;
+        'make') words='--out --box --help cake' ;;
         'make cake') words='--cream --recipe --layers --dry --help' ;;
         'ask') words='--help make ask' ;;
       esac ;;
@@ -149,9 +153,10 @@ complete -o default -F _spdnn spdnn
 complete -c spdnn -n __fish_use_subcommand -f -a make -d 'make it - or not'
 complete -c spdnn -n __fish_use_subcommand -f -a ask -d 'ask for it'
 complete -c spdnn -n '__fish_seen_subcommand_from make' -l out -r -F -d 'where to'
+complete -c spdnn -n '__fish_seen_subcommand_from make' -l box -r -F -d 'to keep it in'
 complete -c spdnn -n '__fish_seen_subcommand_from make' -l help -d 'print this help and exit'
 complete -c spdnn -n '__fish_seen_subcommand_from make' -f -a cake -d 'Makes a cake.'
-complete -c spdnn -n '__fish_seen_subcommand_from make; and __fish_seen_subcommand_from cake' -l cream -x -a 'none some' -d 'with or without, \'beaten\''
+complete -c spdnn -n '__fish_seen_subcommand_from make; and __fish_seen_subcommand_from cake' -l cream -x -a 'none some' -d '\'beaten\' or without'
 complete -c spdnn -n '__fish_seen_subcommand_from make; and __fish_seen_subcommand_from cake' -l recipe -r -F -d 'of the cook\\baker'
 complete -c spdnn -n '__fish_seen_subcommand_from make; and __fish_seen_subcommand_from cake' -l layers -x -d 'one on another'
 complete -c spdnn -n '__fish_seen_subcommand_from make; and __fish_seen_subcommand_from cake' -l dry -d 'no water'

@@ -44,6 +44,10 @@ TEST_F(Generate, SaysWhatWasMade) {
   EXPECT_EQ(said({"network", "--family", "official", "--neurons", "1024", "--layers", "2"}, "n.spdnn"),
             "official network, 1024 neurons, 2 layers, 65536 edges, bias -0.3, cap 32\n");
   EXPECT_EQ(
+      said({"network", "--family", "official", "--neurons", "1024", "--layers", "3", "--host-memory", "1k"}, "n.spdnn"),
+      "official network, 1024 neurons, 3 layers, 98304 edges, bias -0.3, cap 32\n")
+      << "made layer by layer";
+  EXPECT_EQ(
       said({"network", "--family", "random", "--neurons", "64", "--layers", "3", "--degree", "4", "--bias", "-0.25"},
            "n.spdnn"),
       "random network, 64 neurons, 3 layers, 768 edges, bias -0.25, cap 32\n");

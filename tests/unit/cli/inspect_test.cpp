@@ -191,6 +191,14 @@ total                                                138        11    92.03     
   EXPECT_EQ(line["variants"][0]["name"], "conv_reference");
   EXPECT_EQ(line["variants"][0]["why_not"], nullptr);
   EXPECT_GT(line["variants"][0]["bytes"].get<std::int64_t>(), 0);
+  int remarks = 0;
+  for (const Json& variant : line["variants"])
+    for (const Json& remark : variant["remarks"]) {
+      EXPECT_PRED_FORMAT2(::testing::IsSubstring, "\n" + std::string(27, ' ') + remark.get<std::string>() + "\n",
+                          printed);
+      ++remarks;
+    }
+  EXPECT_GT(remarks, 0);
   EXPECT_NE(line["would_run"], nullptr);
   EXPECT_NE(line["why"], "");
   for (const char* const varies : {"variants", "would_run", "why"}) line.erase(varies);

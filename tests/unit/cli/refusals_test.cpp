@@ -137,6 +137,15 @@ TEST_F(Refusals, OfConvertedModelsNameWhatTheirFormCannotHold) {
   EXPECT_TRUE(damaged.starts_with(network_)) << damaged;
 }
 
+TEST_F(Refusals, OfTwoWaysToScaleImagesNameTheSecond) {
+  for (const char* const one : {"mean", "std"})
+    for (const char* const other : {"subtract", "divide"}) {
+      const Arguments both = joined(given({one, "0.5"}), given({other, "2"}));
+      EXPECT_EQ(said_by("infer", joined({"--model", model_, "--inputs", "x.npy"}, both)),
+                fmt::format("--{} cannot be used with --{}", other, one));
+    }
+}
+
 TEST_F(Refusals, OfGenerateNameEachOptionThatIsForAnotherFamily) {
   const std::string out = (directory_ / "out.spdnn").string();
   const auto refused = [&](const Arguments& what, const Option& option) {
@@ -198,6 +207,8 @@ TEST_F(Refusals, NameTheInputThatAnOutputWouldOverwrite) {
   }
   overwrites("bench", {"suite", "--mnist", text_}, "--json", "--mnist", text_);
   overwrites("prune", {model_, model_, "--sparsity", "0.5"}, "OUT", "MODEL", model_);
+  EXPECT_EQ(said_by("prune", {model_, (directory_ / "p.safetensors").string(), "--sparsity", "0.5", "--json", graph_}),
+            fmt::format("the graph beside OUT {}: would overwrite --json {}, expected another name", graph_, graph_));
   overwrites("convert", {model_, model_}, "OUT", "IN", model_);
   overwrites("convert", {network_, network_}, "OUT", "IN", network_);
   overwrites("convert", {images_, images_}, "OUT", "IN", images_);

@@ -78,6 +78,21 @@ TEST(WorkingBytes, OfTheReferenceCountAVectorForEachImage) {
   EXPECT_LT(taken, 1.2 * stated);
 }
 
+/// A thread's tile of the images is as wide as they are, and those of the layers as these.
+TEST(WorkingBytes, OfImagesThatAreWiderThanAllLayers) {
+  if (bytes_in_use() == 0) GTEST_SKIP() << "this allocator, a sanitizer's, does not count";
+  Network network;
+  network.layers.push_back(testing::make_layer(9000, {{{0, 1.F}}, {{8999, 2.F}}}, 0));
+  const auto plan = std::make_shared<const Plan>(testing::unreduced_plan(network, {}));
+  const ImageSet images{testing::make_matrix(9000, testing::Rows(70, {{7, 0.5F}}))};
+  const EngineOptions options{.threads = 2};
+  const Variant& variant = find_variant("cpu_openmp");
+  const auto stated = static_cast<double>(support_of(variant, *plan, batch_info(images), options).working_bytes);
+  const auto taken = static_cast<double>(bytes_taken(variant, plan, images, options));
+  EXPECT_LT(taken, 1.05 * stated);
+  EXPECT_GT(taken, 0.75 * stated);
+}
+
 /// Other programs take memory meanwhile, so that what is there is known roughly.
 TEST(WorkingBytes, MayBeAShareOfTheMemoryThatIsThereAndNoMoreThanTheUserAllows) {
   const auto budget = [](int sharers, std::size_t allowed) {

@@ -4,9 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <stdexcept>
+#include <thread>
 
+#include "core/system/stopwatch.hpp"
 #include "program/choose.hpp"
 #include "program/family.hpp"
 #include "program/path.hpp"
@@ -195,6 +198,104 @@ TEST(Engine, DealsFewerImagesThanABatchToAllThreads) {
     engine->advance(0, 1);
     for (float& value : values) value = std::max(value, 0.F);
     EXPECT_TRUE(std::ranges::equal(engine->outputs().front().values, values)) << count;
+  }
+}
+
+TEST(Engine, KeepsTheProgramsOfSomeNumbersOfImagesAndNotOfAll) {
+  ModelBuilder builder;
+  const Model model = builder.finish({builder.add(Activation{}, {builder.input({kBatchExtent, 3})})});
+  std::vector<Extent> images;
+  const AskedRelu kernel(images);
+  const auto engine = program::make(std::make_shared<const Model>(model), {.batch = 16, .threads = 1}, {&kernel});
+  const auto asks = [&](Extent count) {
+    images.clear();
+    engine->load(testing::make_tensor({count, 3}, std::vector<float>(static_cast<std::size_t>(3 * count))));
+    return !images.empty();
+  };
+  EXPECT_FALSE(asks(16));
+  EXPECT_TRUE(asks(5));
+  for (const Extent count : {16, 5, 16, 5})
+    EXPECT_FALSE(asks(count)) << "a loop over batches of which the last is short";
+  for (Extent count = 1; count < 16; ++count) asks(count);
+  EXPECT_TRUE(asks(16));
+}
+
+/// A kernel that sleeps before the first node and the second, so that each thread has a part.
+class Slow final : public program::Kernel {
+ public:
+  explicit Slow(const program::Kernel& kernel) : kernel_(kernel) {}
+  std::string_view name() const override { return kernel_.name(); }
+  std::vector<Offer> offers(const Request& request) const override {
+    std::vector<Offer> all = kernel_.offers(request);
+    if (request.step.node > 1) return all;
+    for (Offer& offer : all)
+      offer.bind = [bind = offer.bind] {
+        return program::bound([inner = std::shared_ptr(bind())](const program::Operands& at) {
+          std::this_thread::sleep_for(kTime);
+          inner->place(at);
+          inner->run();
+        });
+      };
+    return all;
+  }
+  program::Offer change(const program::Change& change) const override { return kernel_.change(change); }
+  static constexpr std::chrono::milliseconds kTime{3};
+
+ private:
+  const program::Kernel& kernel_;
+};
+
+/// Linear layers whose values are the larger the later they are, up to beyond all bounds.
+Model growing_model() {
+  ModelBuilder builder;
+  ValueId x = builder.input({kBatchExtent, 8});
+  for (int layer = 0; layer < 60; ++layer) {
+    const testing::Rows rows(8, {{0, 4.F}, {1, 4.F}, {2, 4.F}, {3, 4.F}, {4, 4.F}, {5, 4.F}, {6, 4.F}, {7, 4.F}});
+    x = builder.add(Linear{testing::make_matrix(8, rows), {}}, {x});
+  }
+  return builder.finish({builder.add(testing::make_clip(0, 1), {x})});
+}
+
+TEST(Engine, NamesTheFirstNodeThatOverflowsInAnyOfThePartsOfABatch) {
+  const Model model = growing_model();
+  std::vector<std::unique_ptr<Slow>> slow;
+  Kernels kernels;
+  for (const program::Kernel* const kernel : testing::kernels_of("plain"))
+    kernels.push_back(slow.emplace_back(std::make_unique<Slow>(*kernel)).get());
+  const auto engine = program::make(std::make_shared<const Model>(model), {.batch = 24, .threads = 3}, kernels);
+  const auto first_of = [&](std::vector<float> pixels) {
+    std::vector<float> values;
+    for (const float pixel : pixels) values.insert(values.end(), 8 * 24 / pixels.size(), pixel);
+    engine->load(testing::make_tensor({24, 8}, values));
+    engine->advance(0, static_cast<Index>(model.nodes.size()));
+    return engine->overflow();
+  };
+  const std::optional<Index> early = first_of({1.F});
+  const std::optional<Index> late = first_of({1e-20F});
+  ASSERT_TRUE(early && late && *early < *late);
+  EXPECT_EQ(first_of({0.F}), std::nullopt);
+  for (const auto& pixels : {std::vector{1.F, 1e-20F, 0.F}, {1e-20F, 0.F, 1.F}, {0.F, 1.F, 1e-20F}})
+    EXPECT_EQ(first_of(pixels), early);
+  EXPECT_EQ(first_of({0.F, 1e-20F, 0.F}), late);
+}
+
+TEST(Engine, TheTimesOfNodesAreThoseOfThreadsThatWorkSideBySide) {
+  ModelBuilder builder;
+  const ValueId x = builder.add(Activation{}, {builder.input({kBatchExtent, 3})});
+  const Model model = builder.finish({builder.add(Activation{}, {x})});
+  const Slow kernel(*kernels_toy_relu(Precision::fp32).kernels.front());
+  const auto engine = program::make(std::make_shared<const Model>(model),
+                                    {.batch = 16, .threads = 2, .epilogues = false, .profile = true}, {&kernel});
+  engine->load(testing::make_tensor({16, 3}, std::vector<float>(48, 1)));
+  for (int run = 0; run < 2; ++run) {  // the second does not add to the first
+    engine->reset();
+    const Stopwatch watch;
+    engine->advance(0, 2);
+    const double all = watch.seconds();
+    const std::vector<double> seconds = engine->node_seconds();
+    ASSERT_EQ(seconds.size(), 2U);
+    EXPECT_LE(seconds[0] + seconds[1], all);
+    for (const double one : seconds) EXPECT_GE(one, 0.001 * Slow::kTime.count());
   }
 }
 

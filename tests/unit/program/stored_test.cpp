@@ -23,6 +23,7 @@
 #include "program/threads.hpp"
 #include "spdnn/error.hpp"
 #include "support/models.hpp"
+#include "support/quantised.hpp"
 #include "support/sampled.hpp"
 
 namespace spdnn {
@@ -267,12 +268,22 @@ class DrawnKernels {
   Kernels kernels_;
 };
 
+/// A value that is made in 8 bits or in fp32, before a node for either.
+Model quantised_model_to_store() {
+  testing::Rng rng(73);
+  ModelBuilder builder;
+  const ValueId x = testing::quantised(builder, builder.input({kBatchExtent, 6, 5, 5}), {false, 0, 0.25F});
+  const ValueId y = builder.add(testing::random_convolution(rng, 6, 9, testing::same_window(3, 3), 0.3), {x});
+  return builder.finish({builder.add(Activation{}, {y}), builder.add(GlobalPool{}, {x})});
+}
+
 TEST(StoredProgram, IsReadWhateverTimesItWasChosenBy) {
   const program::Threads threads(kStoredThreads);
   const DrawnKernels now(0);
   std::set<std::string> changes;
   for (std::uint32_t seed = 1; seed <= testing::sampled(15U, 60U); ++seed) {
-    const Model model = testing::RandomModel(seed % 6).make(12, kStoredImages).model;
+    const Model model =
+        seed % 3 == 0 ? quantised_model_to_store() : testing::RandomModel(seed % 6).make(12, kStoredImages).model;
     const Magnitudes magnitudes(model);
     const DrawnKernels then(seed);
     const program::Origin origin = origin_of(model, kStoredImages, then.options());

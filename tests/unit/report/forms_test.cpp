@@ -267,6 +267,7 @@ TEST(TextForms, NoLineOfAMarkdownParagraphBeginsABlock) {
   }
   const std::string page = to_markdown({"T", filler + " `a # b` 7 rest", {}});
   EXPECT_NE(page.find("\n`a # b` 7 rest\n"), std::string::npos) << page;
+  EXPECT_NE(to_markdown({"T", filler + " x\\`a b`", {}}).find("\nx\\\\`a b`\n"), std::string::npos) << "a backslash";
   EXPECT_NE(to_markdown({"T", filler + " 2.000 ms.", {}}).find("\n2.000 ms.\n"), std::string::npos);
 }
 

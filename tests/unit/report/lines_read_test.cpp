@@ -269,6 +269,7 @@ TEST(LinesRead, OfEarlierVersionsNameTheirChecksInASentence) {
   EXPECT_EQ(checks("y, though not against x and y", R"("x":1)"), "x|y");
   EXPECT_EQ(checks("cpu_reference on 40 images and cpu_reference on all images", R"("x":1)"),
             "cpu_reference on 40 images, a sample|cpu_reference on all images");
+  EXPECT_EQ(checks("labels of 40 images", R"("x":1)"), "labels of 40 images");
   EXPECT_EQ(checks("y", R"("compared":{"passes":"dead","variant":"w","same_categories":true})"),
             "--reduce dead by w|y");
   EXPECT_EQ(checks("nothing: no truth", R"("compared":{"passes":"dead","variant":"w","same_categories":true})"),
@@ -305,6 +306,7 @@ TEST(LinesRead, OfANetworkThatContradictThemselvesAreRefused) {
                   {"{\"min\":20", "{\"min\":-20", "seconds.infer is {"},
                   {"{\"min\":20", "{\"min\":29", "expected min <= median <= max"},
                   {"\"max\":40}", "\"max\":27}", "expected min <= median <= max"},
+                  {"\"max\":40}", "\"max\":1e61}", "expected numbers min, median and max"},
                   {"\"rate\":5", "\"rate\":5.001", "expected 140 edges / 28 s"},
                   {"\"rate\":5", "\"rate\":5.000001", "no error"},
                   {"\"rate_end_to_end\":1", "\"rate_end_to_end\":1.1", "expected 140 edges / 140 s"},
@@ -355,6 +357,8 @@ TEST(LinesRead, OfOtherSchemasThatContradictThemselvesAreRefused) {
                                 {"\"seconds\":1}", "\"seconds\":-1}", "expected nodes with name, operation"},
                                 {"\"seconds\":1}", "\"x\":1}", "expected nodes with name, operation and seconds"},
                                 {"\"name\":\"a\"", "\"name\":1", "expected nodes with name, operation and seconds"},
+                                {"\"name\":\"a\",", "", "expected nodes with name, operation and seconds"},
+                                {"\"profile\":[", "\"profile\":[1,", "expected nodes with name, operation and"},
                                 {"\"profile\":[", "\"profile\":{},\"x\":[", "expected null or a list of nodes"},
                             });
   expect_said(times_of_model, {

@@ -65,7 +65,11 @@ Document document_of(const Network& network, const Passes& passes, std::optional
                            .network = network,
                            .plan = plan,
                            .layers = describe(network, plan),
+                           .official = run.has_value(),
+                           .notes = {"one", "two"},
                            .variant = "v",
+                           .why = run ? "it is the first" : "",
+                           .memory = {{"plan in memory", 1500000}, {"images in memory", 250}},
                            .run = std::move(run)});
 }
 
@@ -278,7 +282,7 @@ TEST(NetworkDocument, TablesHaveTheirColumns) {
   EXPECT_EQ(
       testing::columns_of(document_of(square_network(), parse_passes("all"), tiny_run())),
       R"(layers-table of 1: layers #; first #; inputs #; outputs #; edges #; min degree #; mean degree #; max degree #; density #; weights #; twins #; always zero #; unread #; stored #; stored edges #; terms #;
-plan-table of 7: what; value;
+plan-table of 9: what; value;
 passes-table of 4: pass; state; neurons before #; neurons after #; edges before #; edges after #; edges removed, % #;
 dynamic-table of 3: pass; state; images that leave; certified from;
 classes-table of 2: neurons of a class #; classes, all layers #; classes, layer 1 #;

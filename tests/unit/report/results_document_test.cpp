@@ -217,6 +217,33 @@ TEST(ResultsDocument, SpeedUpsAreOverTheSameMachineAndAsManyRanks) {
       sections::speed_ups(evaluate({{run_line("a", 1), run_line("base", 10), elsewhere}, {}}, false), "base");
   ASSERT_TRUE(section);
   EXPECT_EQ(column(*find_block<Table>(*section, "speed-ups-table"), "speed-up"), Texts{"10.0"});
+  RunLine slow = run_line("a", 30);
+  slow.origin = elsewhere.origin;
+  elsewhere.infer = {60, 60, 60, 0};
+  const auto both =
+      sections::speed_ups(evaluate({{run_line("a", 1), run_line("base", 10), slow, elsewhere}, {}}, false), "base");
+  EXPECT_EQ(column(*find_block<Table>(both.value(), "speed-ups-table"), "speed-up"), (Texts{"10.0", "2.00"}));
+}
+
+/// Of problems of which variants were run, four are drawn: those of the most variants, in their order.
+TEST(ResultsDocument, TheChartOfVariantsShowsTheFourProblemsOfTheMost) {
+  const auto drawn = [](const std::vector<std::size_t>& variants) {
+    std::vector<RunLine> runs;
+    for (std::size_t i = 0; i < variants.size(); ++i)
+      for (std::size_t variant = 0; variant < variants[i]; ++variant) {
+        runs.push_back(run_line("v" + std::to_string(variant), static_cast<double>(variant + 1)));
+        runs.back().layers = 100 + i;
+      }
+    const auto section = sections::variants(evaluate({runs, {}}, false));
+    std::string text;
+    for (const std::string& category : find_block<Chart>(section.value(), "variants-chart")->categories)
+      text += category.substr(7, 3) + " ";
+    return text;
+  };
+  EXPECT_EQ(drawn({2, 3, 1, 2}), "100 101 103 ");
+  EXPECT_EQ(drawn({2, 3, 4, 2, 3, 2}), "100 101 102 104 ");
+  EXPECT_EQ(drawn({2, 3, 4, 2, 3, 3}), "101 102 104 105 ");
+  EXPECT_EQ(drawn({2, 2, 2, 2, 2}), "100 101 102 103 ");
 }
 
 /// A run with unknown images is compared with runs of any images; a run of the official images only with runs of these.
@@ -463,6 +490,9 @@ TEST(ResultsDocument, MeasurementsOfALayerByEarlierBuildsAreShownWhereAllAreWant
   };
   EXPECT_EQ(runs_on(false), "2: 4 1");
   EXPECT_EQ(runs_on(true), "1: 1 0 4 1");
+  const auto summary = [&](bool all) { return results_document(lines, {.title = "T", .all = all}).summary; };
+  EXPECT_NE(summary(false).find(" 2 lines are from earlier builds, replaced"), std::string::npos) << summary(false);
+  EXPECT_EQ(summary(true).find("replaced"), std::string::npos) << summary(true);
 }
 
 TEST(ResultsDocument, LayersAreInTheOrderOfTheirSizesTheMostImagesFirst) {
@@ -527,6 +557,7 @@ TEST(ResultsDocument, OneRankIsPraisedBeforeSeveralAndThenTheHighestRate) {
   const auto praised = [](const std::vector<RunLine>& runs) {
     const std::string summary = results_document({runs, {}}, {.title = "T"}).summary;
     const std::size_t at = summary.find("on ");
+    EXPECT_EQ(summary.find("set aside"), std::string::npos) << summary;
     return summary.substr(summary.find(" rate on ") + 9, at == std::string::npos ? 0 : 6) +
            summary.substr(summary.find("infer "), 10);
   };

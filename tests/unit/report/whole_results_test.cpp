@@ -136,8 +136,8 @@ std::vector<RunLine> network_lines() {
   deep.rate_with_setup.reset();
   deep.alive.assign(480, 1812);
   deep.alive[0] = 50000;
-  deep.device_state = LineDeviceState{Spread{1400, 1500, 1600, 0}, Spread{2500, 2600, 2700, 0}, Spread{40, 45, 50, 0},
-                                      Spread{300, 350, 400, 0}, 5.5};
+  deep.device_state =
+      LineDeviceState{Spread{1400, 1500, 1600, 0}, Spread{2500, 2600, 2700, 0}, Spread{40, 45, 50, 0}, {}, 5.5};
   runs.push_back(deep);
   const auto weak = [](std::uint64_t images, int ranks, double seconds) {
     RunLine line = over_ranks(own_run("tiles", seconds, cpu_clean), ranks, "weak");
@@ -211,6 +211,7 @@ std::vector<ModelLine> model_lines() {
   runs[1].precision = "bf16";
   runs[1].profile = {{"conv1", "convolution", 0.08}, {"relu1", "relu", 0.02}, {"fc", "linear", 0.025}};
   runs[2].sample = 100;
+  runs[3].sample = 50;
   runs[3].origin = gpu_later;
   return runs;
 }
@@ -269,6 +270,7 @@ std::vector<ConvLine> convolution_lines() {
   ConvLine zeros_of_input = line("64x56", 0.5, 0.0008, 0.001);
   zeros_of_input.input_sparsity = 0.75;
   lines.push_back(zeros_of_input);
+  for (const double zeros : {0.25, 0.625}) lines.push_back(line("256x14", zeros, 0.004, 0.003));
   return lines;
 }
 

@@ -22,7 +22,7 @@ using program::Layout;
 using program::Offer;
 using program::Request;
 
-enum Part { kWeights, kBias };
+enum Part { kWeights, kBias, kScaledBias };
 
 /// oneDNN's mask of numbers that differ along axis 1 of a result.
 constexpr int kByFilter = 1 << 1;
@@ -180,8 +180,8 @@ std::vector<Offer> offers_of(const Request& request, const Weighted& weighted) {
   offer.fused = fused;
   offer.constants.push_back(constant_of(kWeights, weighted.plain_weights, chosen.weights, weighted.dense_weights));
   if (!weighted.bias.empty())
-    offer.constants.push_back(constant_of(kBias, bias_desc(weighted.bias), bias_desc(weighted.bias),
-                                          [bias = weighted.bias, scales = weighted.scales] {
+    offer.constants.push_back(constant_of(weighted.scales.empty() ? kBias : kScaledBias, bias_desc(weighted.bias),
+                                          bias_desc(weighted.bias), [bias = weighted.bias, scales = weighted.scales] {
                                             std::vector<float> made(bias.begin(), bias.end());
                                             for (std::size_t i = 0; i < scales.size(); ++i) made[i] /= scales[i];
                                             return made;

@@ -439,11 +439,15 @@ TEST_F(FullDiskTest, ACheckpointWithAsManyImagesDoneStays) {
 }
 
 TEST_F(CheckpointTest, FilesOfOthersBesideItStay) {
-  const std::vector<std::string> of_a_user{path() + ".official-network.spdnn", path() + ".0123456789abcdef-kept.spdnn"};
+  const std::vector<std::string> of_a_user{path() + ".official-network.spdnn", path() + ".0123456789abcdef-kept.spdnn",
+                                           path() + ".0123456789abcdef.saved", path() + ".0123456789ABCDEF.spdnn"};
+  const std::vector<std::string> of_a_killed_run{path() + ".0123456789abcdef.spdnn", path() + ".next.spdnn"};
   for (const std::string& name : of_a_user) std::ofstream(name) << "a network";
   run_in_parts(spec("cpu_openmp"), 3);
+  for (const std::string& name : of_a_killed_run) std::ofstream(name) << "activations";
   remove_checkpoint(path());
   for (const std::string& name : of_a_user) EXPECT_TRUE(std::filesystem::exists(name)) << name;
+  for (const std::string& name : of_a_killed_run) EXPECT_FALSE(std::filesystem::exists(name)) << name;
 }
 
 TEST_F(CheckpointTest, ARunWhoseTimeIsUpStopsWithACheckpoint) {

@@ -6,6 +6,9 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <new>
+#include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -175,6 +178,32 @@ TEST(KeptCheckpoints, ThatCannotBeWrittenAreSaidOnceAndCounted) {
   ASSERT_EQ(keeper.notes().size(), 1U);
   EXPECT_TRUE(keeper.notes()[0].starts_with("3 checkpoints could not be written: ")) << keeper.notes()[0];
   EXPECT_EQ(keeper.costs().written, 0);
+}
+
+TEST(KeptCheckpoints, ThatRunOutOfMemoryHalfwayLeaveWhatWasThereBefore) {
+  const TemporaryDirectory directory;
+  const std::string path = (directory / "run").string();
+  const auto files = [&] {
+    std::set<std::string> names;
+    for (const auto& entry : std::filesystem::directory_iterator(directory.path())) names.insert(entry.path());
+    return names;
+  };
+  std::vector<std::string> warnings;
+  CheckpointKeeper keeper(path, begun_checkpoint(), [&](const std::string& warning) { warnings.push_back(warning); });
+  keeper.keep(half_done(), activations_of_three());
+  const std::set<std::string> before = files();
+  Checkpoint further = half_done();
+  further.left.pop_back();
+  further.activations = keeper.begin().activations;
+  keeper.keep(further, [given = false]() mutable -> std::optional<ImageSet> {
+    if (std::exchange(given, true)) throw std::bad_alloc();
+    return ImageSet{testing::make_matrix(4, {{{2, 7.F}}})};
+  });
+  EXPECT_EQ(warnings, std::vector<std::string>{path + ": cannot write: out of host memory; the run goes on"});
+  EXPECT_EQ(files(), before);
+  std::filesystem::remove(path);
+  EXPECT_EQ(keeper.finish(begun_checkpoint(), [] { return std::nullopt; }), "");
+  EXPECT_TRUE(std::filesystem::exists(path)) << "written anew, as there is none";
 }
 
 /// Otherwise the time since would be taken for lost.

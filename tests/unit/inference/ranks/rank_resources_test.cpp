@@ -4,9 +4,12 @@
 
 #include <gtest/gtest.h>
 #include <omp.h>
+#include <sched.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <string>
 #include <vector>
 
@@ -31,6 +34,22 @@ TEST(SharersOf, RanksThatHaveTheSameAreCountedForEachThing) {
   };
   for (const auto& thrown : testing::on_ranks(kRanks, work)) EXPECT_EQ(thrown, nullptr);
   EXPECT_EQ(sharers, (std::array<std::vector<int>, kRanks>{{{3, 3}, {1, 3}, {3, 1}, {3, 3}}}));
+}
+
+TEST(SharersOf, RanksOnAnotherHostHaveThingsOfTheirOwn) {
+  constexpr std::size_t kOnTwoHosts = 5;
+  std::atomic<bool> allowed = true;
+  std::array<int, kOnTwoHosts> sharers{};
+  const auto work = [&](Communicator& rank) {
+    const auto number = static_cast<std::size_t>(rank.place().rank);
+    // A thread may have another host's name.
+    if (number % 2 == 1 && (::unshare(CLONE_NEWUTS) != 0 || ::sethostname("other", 5) != 0)) allowed = false;
+    rank.barrier();
+    if (allowed) sharers[number] = sharers_of(rank, {"a"}).front();
+  };
+  for (const auto& thrown : testing::on_ranks(kOnTwoHosts, work)) EXPECT_EQ(thrown, nullptr);
+  if (!allowed) GTEST_SKIP() << "needs the right to give a thread a host name of its own";
+  EXPECT_EQ(sharers, (std::array<int, kOnTwoHosts>{3, 2, 3, 2, 3}));
 }
 
 TEST(ThreadsOf, RanksDivideTheProcessorsThatTheyShareUnlessTheyAreTold) {
