@@ -89,7 +89,8 @@ class FromBits(unittest.TestCase):
 
     def test_wrong_ones_are_refused(self):
         bits = np.full((2, 8), 255, np.uint8)
-        for array, neurons in ((bits, 63), (bits, 7), (bits, 65), (bits, 0)):
+        first_beyond = np.eye(1, 16, 8, dtype=np.uint8)
+        for array, neurons in ((bits, 63), (bits, 7), (bits, 65), (bits, 0), (first_beyond, 64)):
             with self.subTest(neurons=neurons), self.assertRaises((spdnn.DataError, spdnn.UsageError)):
                 spdnn.Images.from_bits(array, neurons)
         for array in (bits.astype(np.int8), bits[0], bits.astype(bool)):

@@ -53,8 +53,9 @@ class Outcomes(unittest.TestCase):
         weights = scipy.sparse.csr_matrix(np.full((2, 2), 0.01, np.float32))
         twins = spdnn.plan(spdnn.Network([weights, weights], -0.1, cap=32)).describe()
         self.assertEqual([twins[name] for name in ("edges", "stored_edges", "dead_from", "saturated_from")], [8, 4, 0, 2])
-        with self.assertRaisesRegex(spdnn.UsageError, "passes"):
-            spdnn.infer(planned, self.images, reduce="none")
+        for reduce in ("none", ""):
+            with self.assertRaisesRegex(spdnn.UsageError, "^reduce: a plan has its own passes$"):
+                spdnn.infer(planned, self.images, reduce=reduce)
 
     def test_what_was_asked_for_is_done(self):
         outcome = spdnn.infer(self.network, self.images, device="cpu", trials=3, batch=7, threads=2, precision="fp64",

@@ -334,7 +334,7 @@ class Images(WithToy):
     def test_tensors_of_other_libraries_are_taken_by_dlpack(self):
         for given in (self.images, self.images.astype(np.float64), self.images[::2]):
             np.testing.assert_array_equal(self.logits_of(Foreign(given)), self.logits_of(given))
-        outcome = self.model.infer(Foreign(self.images), labels=Foreign(np.zeros(20, np.int64)),
+        outcome = self.model.infer(Foreign(self.images, (3, 0)), labels=Foreign(np.zeros(20, np.int64), (11, 0)),
                                    expected=Foreign(self.logits))
         self.assertEqual(outcome.verdict, "PASSED")
         np.testing.assert_array_equal(np.from_dlpack(outcome.logits), outcome.logits)

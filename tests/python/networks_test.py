@@ -212,7 +212,7 @@ class FromSciPy(unittest.TestCase):
         expected = categories_of(weights, images, [np.asarray(b) for b in per_layer], np.inf, True)
         got = spdnn.infer(network, spdnn.Images.from_dense(images), device="cpu").categories
         np.testing.assert_array_equal(got, expected)
-        for bias in ([0.1], np.zeros((6, 3)), float("nan"), [np.full(64, np.inf)] * 6):
+        for bias in ([0.1], [0.1] * 7, np.zeros((6, 3)), float("nan"), [np.full(64, np.inf)] * 6):
             with self.subTest(bias=bias), self.assertRaises(spdnn.DataError):
                 spdnn.Network(weights, bias)
         with self.assertRaises(spdnn.DataError):
