@@ -137,7 +137,7 @@ LogitChecks check_logits(const Model& model, const Tensor& images, const std::ve
   Progress task(progress, "verify", count);
   run.for_batches([&](Index first, Index some, const Tensor& batch) {
     const std::vector<Bounded> exact = evaluate(model, {batch}, cancelled);
-    for (Index i = 0; i < some && first + i < count; ++i) {
+    for (Index i = 0; i < some; ++i) {
       const Index image = first + i;
       std::vector<Compared> compared;
       std::vector<std::vector<double>> theirs;

@@ -21,11 +21,9 @@ std::optional<Window> padded(Window window, const Pad& pad) {
     if (axis < 2 && (least != 0 || most != 0)) return std::nullopt;
     if (axis < 2) continue;
     const std::size_t place = axis + 2 - rank;  // among H and W
-    const Extent begin = Extent{window.pad_begin[place]} + pad.begin[axis];
-    const Extent end = Extent{window.pad_end[place]} + pad.end[axis];
-    if (least < 0 || std::max(begin, end) > Extent{kMaxIndex}) return std::nullopt;
-    window.pad_begin[place] = static_cast<Index>(begin);
-    window.pad_end[place] = static_cast<Index>(end);
+    if (least < 0) return std::nullopt;
+    window.pad_begin[place] += static_cast<Index>(pad.begin[axis]);
+    window.pad_end[place] += static_cast<Index>(pad.end[axis]);
   }
   return window;
 }
