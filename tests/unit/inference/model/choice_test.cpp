@@ -48,6 +48,9 @@ TEST(ModelChoice, BatchesFitToTheByte) {
   asked.batch = 8;
   EXPECT_THROW(model_batch(asked, variant, known, 20, model_options(1, room)), DeviceError)
       << "what was asked for stays";
+  asked.batch = 7;
+  EXPECT_EQ(model_batch(asked, variant, known, 20, model_options(1, room)), 7U);
+  asked.batch = 8;
   EXPECT_PRED_FORMAT2(::testing::IsSubstring, "for 8 images at a time; ",
                       find_model_batch(asked, variant, known, 20, model_options(1, room)).too_large);
   EXPECT_PRED_FORMAT2(::testing::IsSubstring, "for 1 image at a time; ",

@@ -12,8 +12,10 @@
 #include "inference/model/compiled_program.hpp"
 #include "model/rewrites/rewrite.hpp"
 #include "spdnn/error.hpp"
+#include "spdnn/session.hpp"
 #include "support/message_of.hpp"
 #include "support/models.hpp"
+#include "support/refused_threads.hpp"
 
 namespace spdnn {
 namespace {
@@ -68,6 +70,15 @@ TEST(InspectedModel, IsShownForTheImagesAtATimeThatItWouldRunWith) {
   seven.batch = 1;
   stored.program = compiled_program(any, seven, false, notes).program;
   EXPECT_EQ(wanted_batch({}, stored, 100), 1U);
+}
+
+TEST(CompiledProgram, IsNotMadeForMoreThreadsThanTheSystemAllows) {
+  EngineSettings settings;
+  settings.threads = 4;
+  FileNotes notes;
+  const testing::RefusedThreads refused;
+  EXPECT_THROW(compiled_program(normed_layer(2), settings, false, notes), DeviceError);
+  EXPECT_THROW(ModelSession(normed_layer(2), settings), DeviceError);
 }
 
 /// A note says for which batch it is, unless that was asked for or is the model's own.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <exception>
 
 #include "cluster/model_fields.hpp"
 #include "cluster/parcel.hpp"
@@ -64,6 +65,7 @@ TEST(ModelOnRanks, HasTheBitsOfOneRankAndOneReport) {
   ModelSpec spec = reference();
   spec.trials = 2;
   spec.profile = true;
+  spec.host_memory = std::size_t{1} << 30U;
   const ModelReport alone = report_on(1, spec, network.model, network.inputs[0]);
   EXPECT_FALSE(alone.ranks.has_value());
   for (const int ranks : {2, 3, 7}) {
@@ -194,6 +196,30 @@ TEST(ModelOnRanks, RanksOfANodeShareItsMemory) {
     for (const auto& thrown : testing::on_ranks(ranks, work)) EXPECT_EQ(thrown, nullptr);
     EXPECT_EQ(found, batch) << ranks << " ranks";
   }
+}
+
+/// Each output takes four gigabytes. The other rank waits for the root, and is cancelled.
+TEST(ModelOnRanks, OutputsOfAllRanksThatTheRootDoesNotHoldAreRefused) {
+  ModelBuilder builder;
+  const ValueId x = builder.input({kBatchExtent, 1, 1});
+  const auto model =
+      std::make_shared<const Model>(builder.finish({builder.add(Resize{.size = {1, Extent{1} << 30U}}, {x})}));
+  const Tensor image = testing::make_tensor({1, 1, 1}, {1});
+  bool refused = false;
+  testing::on_ranks(2, [&](Communicator& rank) {
+    const ModelOrder order{.variant = "conv_reference", .precision = Precision::fp64, .images = 4096, .batch = 1};
+    ModelRunOptions options;
+    options.engine.cancelled = [] { return true; };
+    try {
+      run_model_on_ranks(rank, order, model, image, options);
+    } catch (const RanksFailed&) {
+    } catch (const DeviceError&) {
+      refused = rank.is_root();
+      rank.barrier();
+      rank.all(true, Communicator::Group::job);
+    }
+  });
+  EXPECT_TRUE(refused);
 }
 
 TEST(ModelOnRanks, AFailureOfOneIsThatOfAll) {

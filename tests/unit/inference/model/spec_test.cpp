@@ -58,6 +58,8 @@ TEST(ModelInputs, StepsOfPreprocessingThatDoNotGoTogetherAreRefused) {
   EXPECT_EQ(refused([](In& in) { in.pictures = {"a.png"}; }), "inputs: give either a path or pictures");
   EXPECT_EQ(refused([](In& in) { in.path = "", in.pictures = {"a.png"}, in.table = "t.npy"; }),
             "table: does not go with pictures");
+  EXPECT_EQ(refused([](In& in) { in.path = "", in.pictures = {"absent.png"}; }).find("table"), std::string::npos);
+  EXPECT_EQ(refused([](In& in) { in.table = "t.npy"; }), "t.npy: cannot read: No such file or directory");
 }
 
 TEST(ModelReportText, NamesOfFilesCannotControlATerminal) {

@@ -261,7 +261,7 @@ TEST(WholeModels, OfTheFirstImagesOfAFileTakeLabelsOfAll) {
   EXPECT_THROW(run(), DataError);
 }
 
-TEST(WholeModels, ExpectedOutputsOfAnArchiveAreNotedOneByOne) {
+TEST(WholeModels, ExpectedOutputsOfAnArchiveAreTakenAndNotedByName) {
   const TemporaryDirectory directory;
   const auto bytes_of = [&](const Tensor& tensor, bool of_doubles) {
     write_array((directory / "one.npy").string(), tensor, of_doubles);
@@ -285,6 +285,9 @@ TEST(WholeModels, ExpectedOutputsOfAnArchiveAreNotedOneByOne) {
                                              path + ": the first 1 of 2 rows are compared"}));
   EXPECT_EQ(expected[0].shape, (Shape{1, 2}));
   EXPECT_EQ(expected[1].values[0], 5);
+  std::ofstream(path, std::ios::binary) << zip_archive({{"z.npy", bytes_of(make_tensor({1, 2}, {1, 2}), false)}}, true);
+  model.outputs.pop_back();
+  EXPECT_EQ(load_expected(truth, model, 1, notes).at(0).values[1], 2) << "the only array of any name";
 }
 
 /// Of an output of 2 x 3 numbers an array of 3 x 2 is another one.

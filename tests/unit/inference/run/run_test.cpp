@@ -144,6 +144,33 @@ TEST(Run, WhereNoImageFitsFewerThreadsAreProposedIfTheyWould) {
   EXPECT_EQ(refusal_of(s.plan, 8, 1), "recording needs 800 bytes for a single image, but nothing is left for it");
 }
 
+/// The engine takes ten bytes, or a hundred for each image: as many as are asked for, but no more than there are.
+TEST(Run, IsCheckedForTheImagesAtATimeThatItWouldTake) {
+  const Small s;
+  const auto fits = [&](Index batch, std::size_t host_memory) {
+    RunOptions options = run_options(1, batch);
+    options.engine.threads = 1;
+    options.engine.host_memory = host_memory;
+    try {
+      check_run(variant_with(by_threads), s.plan, facts_of(s.images), options);
+    } catch (const DeviceError&) {
+      return false;
+    }
+    return true;
+  };
+  EXPECT_TRUE(fits(0, 100));
+  EXPECT_FALSE(fits(0, 99));
+  static Index asked = 0;
+  const Variant asking = variant_with([](const Plan&, const BatchInfo& batch, const EngineOptions&) {
+    asked = batch.images;
+    return Support{};
+  });
+  for (const auto& [batch, images] : {std::pair{7U, 7U}, {10U, 10U}, {11U, 10U}}) {
+    check_run(asking, s.plan, facts_of(s.images), run_options(1, batch));
+    EXPECT_EQ(asked, images) << batch;
+  }
+}
+
 /// Ends a run at the `question`-th question when that is due.
 class EndAt final : public Interruption {
  public:
@@ -261,6 +288,10 @@ TEST(Run, AnEngineStaysForImagesOfItsKindAlone) {
   options.engine.precision = Precision::fp64;
   EXPECT_EQ(makes(other, numbers, true), 1U) << "another precision";
   EXPECT_EQ(makes(other, numbers, true), 0U);
+  const Variant same = variant;
+  Made::options.clear();
+  run(same, RunPlan{&other, true, {}}, numbers, options);
+  EXPECT_EQ(Made::options.size(), 1U) << "another variant";
 }
 
 /// A counter's largest part is what the engine is made for.
@@ -284,7 +315,7 @@ TEST(Run, BesideOtherProcessesABatchIsAsLargeAsTheLargestThatIsTaken) {
   options.batches = &counter;
   const Index batch = run(Made::variant(), s.plan, s.images, options).batch;
   EXPECT_EQ(batch, counter.least + 5);
-  EXPECT_GT(counter.least, 0U);
+  EXPECT_EQ(counter.least, kDealtBlock * static_cast<Index>(host_threads(options.engine.threads)));
 }
 
 /// cpu_openmp as an engine on a device that has memory for copies.
@@ -608,6 +639,18 @@ TEST(Run, ImagesBeyondTheBoundsAreNotMerged) {
     for (const float inside : {0.5F, 1.0F}) EXPECT_EQ(borderline(inside, uniform), 5U) << inside;
     for (const float outside : {1.5F, -0.25F}) EXPECT_EQ(borderline(outside, uniform), 0U) << outside;
   }
+}
+
+/// Its bounds begin with the first layer, so that a run that goes on begins there, too.
+TEST(Run, ActivationsOfAMergedPlanAreNotHandedOn) {
+  const Network network = network_with_repeated_terms();
+  testing::Rng rng(9);
+  const Plan merged = merged_plan(network, 1e-5);
+  Often often;
+  RunOptions options = run_options(1);
+  options.interruption = &often;
+  EXPECT_TRUE(run(find_variant("cpu_openmp"), merged, testing::bit_images(rng, 30, 40, 0.5), options).plan == &merged);
+  EXPECT_EQ(often.begun, std::vector<Index>(merged.depth(), 0));
 }
 
 TEST(Run, ABatchOfAMergedPlanHasRoomForTheImagesThatAreRunAgain) {

@@ -69,6 +69,7 @@ TEST(PlanFrom, BoundsOfAMergedPlanHoldFromTheFirstLayerOnAlone) {
   Plan plan = plan_with_certificates(0, 6);
   plan.fallback = Fallback{std::vector<double>(6, 0.1), std::make_shared<const Plan>(plan)};
   EXPECT_THROW(plan_from(plan, 1), std::logic_error);
+  EXPECT_EQ(plan_from(plan, 0).depth(), 6U);
 }
 
 TEST(ImagesOfAll, AreAsWideAsTheWidestInTheOrderOfThePieces) {
