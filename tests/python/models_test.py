@@ -406,7 +406,7 @@ class Verdicts(WithToy):
                         "precision": (32,), "batch": ("a", 7.0), "threads": (1.5,), "trials": (None, 1.5),
                         "warm_up": (None,), "rewrite": (True, None, 1), "profile": (1,), "host_memory": ("1G",),
                         "progress": (3,)},
-            spdnn.UsageError: {"output": ("none", "", ["fc", "fc"]), "min_accuracy": (0.5,), "verify": (0, -1), "device": ("tpu",), "precision": ("fp8", "fp16"),
+            spdnn.UsageError: {"output": ("none", "", ["fc", "fc"]), "min_accuracy": (0.5, 0), "verify": (0, -1), "device": ("tpu",), "precision": ("fp8", "fp16"),
                                "batch": (0,), "threads": (0, 2000), "trials": (0,), "warm_up": (-1,),
                                "host_memory": (-1,), "labels": ("", "a\0"), "expected": ("\0",)},
             spdnn.DataError: {"labels": ([0], [], [7] * 20, [-1] * 20),
