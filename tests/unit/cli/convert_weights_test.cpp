@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <cstddef>
+#include <fstream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/text/amounts.hpp"
@@ -90,6 +92,14 @@ TEST_F(ConvertedWeights, OfImagesHaveTheirRanges) {
   const std::string notes = said({"--to", "int8", "--inputs", images});
   EXPECT_TRUE(notes.ends_with("spdnn: note: 3 values are quantised to 8 bits, with ranges of 3 images\n")) << notes;
   EXPECT_TRUE(said({"--to", "int8", "--inputs", images, "--first", "1"}).ends_with("with ranges of 1 image\n"));
+  std::string head = "{'descr': '<f8', 'fortran_order': False, 'shape': (3, 16), }";
+  head.resize(117, ' ');
+  const std::vector<double> numbers(48, 0.5);
+  std::ofstream(images, std::ios::trunc) << std::string("\x93NUMPY\x01\0v\0", 10) << head << '\n'
+                                         << std::string_view(reinterpret_cast<const char*>(numbers.data()),
+                                                             48 * sizeof(double));
+  EXPECT_EQ(said({"--to", "int8", "--inputs", images}),
+            "spdnn: note: " + images + ": float64 numbers are rounded to float32\n" + notes);
 }
 
 TEST_F(ConvertedWeights, AreThoseOfAModelThatHasSome) {

@@ -117,6 +117,16 @@ TEST(TwoOfFourModel, WhatIsStoredBesideAddsUpOverNodes) {
   EXPECT_EQ(form.rest, 3U);
 }
 
+TEST(TwoOfFourModel, OneOfSmallFiltersAloneIsStoredAsItIs) {
+  Rng rng(9);
+  testing::ModelBuilder builder;
+  const ValueId x = builder.input({kN, 31});
+  Model model = builder.finish({builder.add(testing::random_linear(rng, 31, 3, 1), {x})});
+  const TwoOfFourForm form = store_two_of_four(model);
+  EXPECT_EQ(form.few, 1U);
+  EXPECT_EQ(form.nodes, 0U);
+}
+
 TEST(TwoOfFourModel, WeightsThatAreQuantisedStay) {
   Model model = model_of_groups(true);
   quantise(model, parse_quantisation("int8"));

@@ -81,8 +81,9 @@ TEST(RunAndGather, RanksKeepToTheirThreadsFromReadyToGather) {
         mine[2] = host_threads();
         rank.barrier();
       };
-      run_and_gather(
+      const Ranked<Threads> all = run_and_gather(
           rank, {.threads = asked}, [&] { mine[0] = host_threads(); }, run, gather);
+      EXPECT_GT(all.result.gather_seconds, 0);
     };
     for (const auto& thrown : testing::on_ranks(2, work)) EXPECT_EQ(thrown, nullptr);
     return seen;
