@@ -7,7 +7,9 @@
 #include <algorithm>
 #include <cstring>
 #include <numeric>
+#include <string>
 #include <tuple>
+#include <vector>
 
 #include "cluster/exchange.hpp"
 #include "cluster/fields.hpp"
@@ -156,6 +158,23 @@ TEST(Parcel, HasEveryFieldOfAnOutcome) {
   EXPECT_EQ(arrived.identical, 6);
   EXPECT_EQ(arrived.borderline, outcome.borderline);
   EXPECT_EQ(arrived.overflow, outcome.overflow);
+}
+
+/// The first message has 2040 bytes of a parcel, which are whole units of 64.
+TEST(Exchange, ValuesThatJustFillTheFirstMessageArriveWhole) {
+  const auto text_of = [](std::size_t letters) {
+    std::string text(letters, ' ');
+    for (std::size_t i = 0; i < letters; ++i) text[i] = static_cast<char>('a' + i % 23);
+    return text;
+  };
+  const auto work = [&](Communicator& rank) {
+    for (std::size_t letters = 1900; letters < 2200; letters += 4) {
+      EXPECT_EQ(broadcast(rank, rank.is_root() ? text_of(letters) : ""), text_of(letters));
+      const std::vector<std::string> all = gather(rank, text_of(letters + static_cast<std::size_t>(rank.place().rank)));
+      for (std::size_t from = 0; from < all.size(); ++from) EXPECT_EQ(all[from], text_of(letters + from));
+    }
+  };
+  for (const auto& thrown : testing::on_ranks(3, work)) EXPECT_EQ(thrown, nullptr);
 }
 
 TEST(Parcel, ADescriptionThatEndsEarlyIsNoPlan) {
