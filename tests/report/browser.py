@@ -99,6 +99,55 @@ class Browser:
                 return chart.tooltip.body.flatMap(part => part.lines).join(' ');""", canvas)
             expect(re.search(r"output( channel)? 1\b.*(edge|non-zero)", shown), f"{name} says '{shown}' under the mouse")
 
+    def charts_have_their_data(self):
+        """Each chart has the points of its data under their names, on the axes that it asks for; the mouse names them."""
+        wrong = self.run("""
+            const all = JSON.parse(document.getElementById('charts').textContent);
+            return [...document.querySelectorAll('canvas[data-chart]')].flatMap(canvas => {
+              const given = all[canvas.dataset.chart], chart = Chart.getChart(canvas), wrong = [], sets = chart.data.datasets;
+              const check = (found, expected) => {
+                const texts = [found, expected].map(value => JSON.stringify(value));
+                if (texts[0] !== texts[1]) wrong.push(`${canvas.dataset.chart}: ${texts.join(' instead of ')}`);
+              };
+              const said = (set, index) => {
+                const {x, y} = chart.getDatasetMeta(set).data[index];
+                chart.tooltip.setActiveElements([{datasetIndex: set, index}], {x, y});
+                return chart.tooltip.body.flatMap(part => part.lines).join(' ');
+              };
+              const close = (text, value) => Math.abs(Number(text) - value) <= 6e-4 * Math.abs(value);
+              if (given.kind === 'spy') {
+                const {height, width, rows, columns, counts} = given.grid, cells = sets[0].data, last = cells.length - 1;
+                check(cells.map(({row, column, count}) => [row * columns + column, count]),
+                      [...counts.entries()].filter(([, count]) => count > 0));
+                if (last < 0) return wrong;
+                const inside = (cell, cells, length) => [...Array(length).keys()].filter(i => Math.floor(i * cells / length) === cell);
+                const [down, along] = [inside(cells[last].row, rows, height), inside(cells[last].column, columns, width)];
+                check([cells[last].y, cells[last].x], [down, along].map(all => (all[0] + all[all.length - 1]) / 2 + 1));
+                const range = all => all.length > 1 ? `${all[0] + 1} to ${all[all.length - 1] + 1}` : `${all[0] + 1}`;
+                const {count} = cells[last], entry = given.grid.entry + (count === 1 ? '' : 's');
+                check(said(0, last), `${given.y.title} ${range(down)}, ${given.x.title} ${range(along)} ${count} ${entry}`);
+                return wrong;
+              }
+              const lines = given.kind === 'lines';
+              for (const axis of lines ? ['x', 'y'] : ['x']) {
+                check([chart.scales[axis].type, chart.scales[axis].options.title.text],
+                      [given[axis].logarithmic ? 'logarithmic' : 'linear', given[axis].title]);
+                if (given[axis].end) check(chart.scales[axis].max, given[axis].end);
+              }
+              if (!lines) check(chart.data.labels.map(label => [].concat(label).join(', ')),
+                                given.categories.map(name => name.length > 70 ? `\u2026${name.slice(-69)}` : name));
+              check(sets.map(set => [set.label, set.data.flatMap((at, x) => lines ? [[at.x, at.y]] : at === null ? [] : [[x, at]])]),
+                    given.series.map(series => [series.name, series.points.map(([x, y]) => [x, y]).sort((a, b) => lines ? 0 : a[0] - b[0])]));
+              given.series.forEach((series, set) => {
+                if (series.points.length === 0) return;
+                const [x, y, label] = series.points[0], text = said(set, lines ? 0 : x), numbers = text.split(': ').pop().split(', ');
+                check(text.startsWith([series.name, label].filter(Boolean).join(', ') + ': '), true);
+                check(lines ? close(numbers[0], x) && close(numbers[1], y) : close(numbers[0], y), true);
+              });
+              return wrong;
+            });""")
+        expect(not wrong, f"charts differ from their data: {wrong}")
+
     def no_overflow(self):
         wide, window = self.run("return [document.documentElement.scrollWidth, innerWidth]")
         expect(wide <= window, f"the page is {wide} pixels wide in a window of {window}")
@@ -235,6 +284,7 @@ def main(arguments):
         browser.open(WIDE, dark=False)
         browser.no_errors()
         charts = browser.charts_drawn()
+        browser.charts_have_their_data()
         browser.no_overflow()
         browser.axes_are_legible()
         browser.contents_are_whole()
