@@ -100,7 +100,8 @@ class MasksTest(unittest.TestCase):
     def test_masks_that_do_not_fit_are_refused(self):
         one = stand_in.tensor(np.ones((4, 8, 5)))
         for masks, words in (({"0.weight": one}, "none of the weights that can be pruned: 1.weight"),
-                             ({"1.weight": one[:3]}, "has shape"), ({"1.weight": 2 * one}, "other numbers than 0 and 1"),
+                             ({"1.weight": one[:3]}, "has shape"), ({"1.weight": one.reshape(8, 4, 5)}, "has shape"),
+                             ({"1.weight": 2 * one}, "other numbers than 0 and 1"),
                              ({"1.weight": [1]}, "a tensor")):
             with self.assertRaisesRegex((spdnn.UsageError, TypeError), words):
                 spdnn.prune.Masks(module_of(1), masks)
