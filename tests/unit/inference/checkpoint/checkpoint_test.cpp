@@ -20,6 +20,7 @@
 #include "support/networks.hpp"
 #include "support/printed_json.hpp"
 #include "support/reports.hpp"
+#include "support/sampled.hpp"
 #include "temporary_directory.hpp"
 
 namespace spdnn {
@@ -84,7 +85,7 @@ TEST_F(CheckpointTest, AStoppedRunContinuesToTheSameCategories) {
     ASSERT_FALSE(expected.empty());
     ASSERT_LT(expected.size(), images_.images());
     for (const Index batch : {0U, 4U})
-      for (const int question : {2, 3, 5, 9, 17}) {
+      for (const int question : testing::sampled({3, 9}, {2, 3, 5, 9, 17})) {
         InferenceSpec one = spec(variant);
         one.batch = batch;
         // The reference computes in fp64, so a batch is begun again: it has to come to its end between two stops.

@@ -266,7 +266,7 @@ TEST_P(CheckpointsOfARun, CanEachBeContinuedToTheSameCategories) {
   for (const auto& thrown : testing::on_ranks(GetParam(), work)) EXPECT_EQ(thrown, nullptr);
   EXPECT_GT(copies_.size(), 20U);
   std::uint64_t before = std::uint64_t{100} * 12;
-  for (std::size_t k = 0; k < copies_.size(); k += testing::sampled(4U, 1U)) {
+  for (std::size_t k = 0; k < copies_.size(); k += testing::sampled(8U, 1U)) {
     const std::string& copy = copies_[k];
     Checkpoint state(make_plan(network_, spec_.passes), Precision::fp32, image_digest(images_).value(), 100);
     read_checkpoint(copy, state);

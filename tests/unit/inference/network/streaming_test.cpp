@@ -195,11 +195,13 @@ TEST(ReadAhead, ReadsEachLayerOnceAPass) {
 }
 
 TEST(StreamedPlans, AreReducedAsThoseInMemory) {
+  std::size_t number = 0;
   for (const Case& c : streamed_cases()) {
     for (const char* passes : {"all", "twins", "unused", "twins,dead", "twins,unused,saturated"}) {
       SCOPED_TRACE(c.name + " " + passes);
       const Plan expected = make_plan(c.network, parse_passes(passes));
       for (const Index at_once : {2U, 7U, 100U}) {
+        if (number++ % testing::sampled(4U, 1U) != 0) continue;
         const Plan found = make_plan(testing::stream_of(c.network), parse_passes(passes),
                                      {.at_once = at_once, .plan_bytes = 1U << 30U});
         ASSERT_FALSE(found.streamed);
