@@ -388,6 +388,7 @@ squeezed() { tr -s ' ' <"$1"; }
   refuse 3 "/dev/full" lines.jsonl --out /dev/full
   refuse 3 "missing/report.md" lines.jsonl --out missing/report.md
   refuse 2 "at most one variant and one FILE.csv" lines.jsonl --baseline a --baseline b
+  refuse 2 "at most one variant and one FILE.csv" lines.jsonl --baseline a.csv --baseline b.csv
   refuse 2 "--baseline: the value is empty" lines.jsonl --baseline cascade --baseline ''
   : >empty.jsonl
   refuse 3 "empty.jsonl: holds no JSON line" empty.jsonl

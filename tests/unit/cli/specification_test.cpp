@@ -168,6 +168,9 @@ TEST(Specification, TheFormOfANetworkFollowsFromItsName) {
               std::string("OUT ") + file + ": a network goes into a directory or a .spdnn file");
   EXPECT_EQ(testing::message_of<UsageError>([] { network_form("n.spdnn", "tsv"); }),
             "--form tsv cannot be used with OUT n.spdnn");
+  EXPECT_EQ(testing::message_of<UsageError>([] { network_form(".", "packed"); }),
+            "--form packed cannot be used with OUT .")
+      << "a directory";
 }
 
 }  // namespace

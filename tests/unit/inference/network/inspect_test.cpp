@@ -61,6 +61,7 @@ TEST(InspectedNetworks, TellPlanVariantAndThreads) {
   EXPECT_EQ(Inspected({.images = 10, .ranks = 4, .ranks_per_node = 2}, 0).made.threads,
             std::max(1, host_threads() / 2));
   EXPECT_EQ(Inspected({.images = 10, .ranks = 4, .ranks_per_node = 1 << 20}, 0).made.threads, 1);
+  EXPECT_EQ(Inspected({.images = 10, .ranks = 1 << 20, .ranks_per_node = 1}, 0).made.threads, host_threads());
 }
 
 /// For ranks, a checkpoint or none: what an engine takes for the share of a rank, and for one image.
