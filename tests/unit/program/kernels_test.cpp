@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstring>
 #include <stdexcept>
 #include <thread>
@@ -277,6 +278,9 @@ TEST(Engine, NamesTheFirstNodeThatOverflowsInAnyOfThePartsOfABatch) {
   for (const auto& pixels : {std::vector{1.F, 1e-20F, 0.F}, {1e-20F, 0.F, 1.F}, {0.F, 1.F, 1e-20F}})
     EXPECT_EQ(first_of(pixels), early);
   EXPECT_EQ(first_of({0.F, 1e-20F, 0.F}), late);
+  const float huge = std::ldexp(1.F, 90);  // beyond what bounds are known for
+  for (const auto& pixels : {std::vector{huge, 0.F, 0.F}, {0.F, 0.F, huge}, {0.F, huge, 1e-20F}})
+    EXPECT_EQ(first_of(pixels), Index{0});
 }
 
 TEST(Engine, TheTimesOfNodesAreThoseOfThreadsThatWorkSideBySide) {

@@ -140,6 +140,11 @@ TEST(Tune, TellsHowMuchLongerThanPredictedKernelsTake) {
   EXPECT_GE(calibration.at("relu sleepy"), 10);
 }
 
+TEST(Calibration, IsOfAKernelAndTheBeginningOfItsDetail) {
+  EXPECT_EQ(program::calibrated_name("sparse_conv", {.detail = "AVX2, tiles of 3 x 4 pixels"}), "sparse_conv AVX2");
+  EXPECT_EQ(program::calibrated_name("plain_pool", {}), "plain_pool ");
+}
+
 TEST(Calibration, IsReadAsItWasWritten) {
   const program::Calibration calibration{{"sparse_conv AVX2", 0.75}, {"onednn_convolution jit:avx2", 1.5}};
   const std::string text = program::calibration_text(calibration);

@@ -154,6 +154,14 @@ TEST(CpuKernels, BitsOfVeryLongRowsAreAllCounted) {
   }
 }
 
+TEST(CpuKernels, BeforeTheFirstLayerActivationsAreTheImages) {
+  const Plan plan = testing::unreduced_plan(testing::network_of({testing::make_layer(3, {{{0, 1.F}}}, 0)}));
+  const ImageSet images{testing::make_matrix(3, {{{0, 0.5F}, {2, 1}, {2, 2}}, {}, {{1, 4}}})};
+  const auto engine = testing::engine_for(find_variant("cpu_openmp"), plan, images, {.threads = 1});
+  engine->load(images);
+  EXPECT_EQ(engine->activations(), (std::vector<double>{0.5, 0, 3, 0, 0, 0, 0, 4, 0}));
+}
+
 TEST(CpuKernels, OverflowFollowsIeee) {
   const float huge = 3e38F;
   Network network = testing::network_of({testing::make_layer(
