@@ -7,7 +7,8 @@
 
 namespace spdnn::testing {
 
-/// While it lives, the system starts no thread of this process, as none gets a stack of 256 TiB.
+/// While it lives, the system starts no thread of this process, as none gets a stack of 256 TiB. To be used in a thread
+/// of its own: one that leads teams remembers how many threads it got.
 class RefusedThreads {
  public:
   RefusedThreads() {

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <string>
+#include <thread>
 
 #include "engines/model_engine.hpp"
 #include "inference/model/choice.hpp"
@@ -76,9 +77,12 @@ TEST(CompiledProgram, IsNotMadeForMoreThreadsThanTheSystemAllows) {
   EngineSettings settings;
   settings.threads = 4;
   FileNotes notes;
-  const testing::RefusedThreads refused;
-  EXPECT_THROW(compiled_program(normed_layer(2), settings, false, notes), DeviceError);
-  EXPECT_THROW(ModelSession(normed_layer(2), settings), DeviceError);
+  std::thread([&] {  // which has started no thread yet
+    const testing::RefusedThreads refused;
+    EXPECT_THROW(compiled_program(normed_layer(2), settings, false, notes), DeviceError);
+    EXPECT_THROW(ModelSession(normed_layer(2), settings), DeviceError);
+  })
+      .join();
 }
 
 /// A note says for which batch it is, unless that was asked for or is the model's own.
