@@ -185,11 +185,10 @@ class ArchitectureReader {
     if (op == "bn") return batch_norm(node);
     if (op == "prelu") return prelu(node);
     if (const auto operation = weightless_operation(node, inputs)) return *operation;
-    node.fail(
-        fmt::format("op '{}', expected conv, linear, bn, maxpool, avgpool, globalmax, relu, relu6, clip, leaky_relu, "
-                    "prelu, sigmoid, tanh, hard_sigmoid, hard_swish, identity, add, subtract, multiply, divide, "
-                    "concat, softmax, flatten, reshape, transpose, pad, resize or constant",
-                    op));
+    node.fail(fmt::format(
+        "op '{}', expected one of conv, linear, bn, maxpool, avgpool, globalmax, matmul, concat, softmax, "
+        "flatten, reshape, transpose, pad, resize, constant, relu6, {}, {}, {}",
+        op, fmt::join(kActivationOps, ", "), fmt::join(kElementwiseOps, ", "), fmt::join(kReduceOps, ", ")));
   }
 
   Operation convolution(ArchitectureNode& node) const {

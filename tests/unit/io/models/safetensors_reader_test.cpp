@@ -367,7 +367,8 @@ TEST_F(Safetensors, ArchitecturesThatAreNotSoundAreRefused) {
   refuses_architecture(around(R"({"op":"relu","name":"r","inputs":["r"]})"),
                        "node 1 'r': input 'r' is not the output of an earlier node");
   refuses_architecture(around(R"({"op":"relu","name":"input","inputs":["input"]})"), "more than one node is called");
-  refuses_architecture(around(R"({"op":"lstm","name":"r","inputs":["input"]})"), "op 'lstm', expected conv, linear");
+  refuses_architecture(around(R"({"op":"lstm","name":"r","inputs":["input"]})"),
+                       "op 'lstm', expected one of conv, linear");
   refuses_architecture(around(R"({"op":"relu","name":"r","inputs":["input"],"slope":1})"),
                        "field 'slope' is not understood for op 'relu'");
   refuses_architecture(around(R"({"op":"relu","name":"r","inputs":["input","input"]})"), "node 1 'r': takes 1 input");
