@@ -48,6 +48,14 @@ ImageSet sparse_images(Index images, Index neurons) {
   return {rows};
 }
 
+/// Ones, and twos in the last quarter of the images.
+ImageSet twos_at_the_end(Index images, Index neurons) {
+  Rows rows(images);
+  for (Index i = 0; i < images; ++i)
+    for (Index j = i % 7; j < neurons; j += 5) rows[i].emplace_back(j, 4 * i < 3 * images ? 1.0F : 2.0F);
+  return {make_matrix(neurons, rows)};
+}
+
 void expect_same(const ImageSet& found, const ImageSet& expected) {
   ASSERT_EQ(found.images(), expected.images());
   ASSERT_EQ(found.neurons(), expected.neurons());
@@ -93,6 +101,7 @@ std::vector<Stored> stored() {
           {"few", testing::bit_images(rng, 3, 70, 0.3)},
           {"ones", sparse_images(900, 1000)},
           {"many values", valued_images(600, 1200)},
+          {"twos at the end", twos_at_the_end(500, 90)},
           {"wide", sparse_images(12, 70000)},
           {"zeros", ImageSet{make_matrix(9, Rows(5))}}};
 }
