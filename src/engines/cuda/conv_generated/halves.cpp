@@ -139,7 +139,8 @@ std::size_t scratch_in_fp32(const program::Request& request) {
 }
 
 std::function<std::unique_ptr<program::Bound>()> bind_in_fp32(const program::Request& request, const Offer& offer,
-                                                              std::vector<Function> functions, std::size_t others) {
+                                                              const std::vector<Function>& functions,
+                                                              std::size_t others) {
   return [=, input = request.inputs[0].shape, output = request.output_shape(), bind = offer.bind] {
     return std::make_unique<InFp32>(bind(), input, output, functions, others);
   };

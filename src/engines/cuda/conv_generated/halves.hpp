@@ -26,7 +26,8 @@ program::Offer half_offer_by_taps(const program::Request& request, const Convolu
 /// scratch memory. The functions follow in halves, where they hide no NaN. The offer's constants follow `others`.
 std::function<std::unique_ptr<program::Bound>()> bind_in_fp32(const program::Request& request,
                                                               const program::Offer& offer,
-                                                              std::vector<Function> functions, std::size_t others);
+                                                              const std::vector<Function>& functions,
+                                                              std::size_t others);
 
 /// Bytes of memory on the device that this takes.
 std::size_t scratch_in_fp32(const program::Request& request);
