@@ -34,7 +34,7 @@ $(GPU_TESTS): $(GPU_OBJECTS) $(LIBRARY)
 
 .PHONY: test run-test test-long run-test-long test-mpi run-test-mpi mutants hostile run-hostile sanitize gpu-tests test-gpu sanitize-gpu
 ##   test                         unit tests, emulated kernels, command line and Python tests; no GPU is needed
-##   test-long                    the same tests, with all of the seeds, shapes and sizes of which `make test` takes samples
+##   test-long                    these, with all of the seeds, shapes and sizes of which `make test` takes samples, and the toy operation
 ##   test-mpi                     runs of several ranks, with OpenMPI and with MPICH
 ##   hostile                      kills writers and ranks at random, runs writers and readers concurrently; takes minutes;
 ##                                HOSTILE="--kills 60 --pairs 20 --readers 20" HOSTILE_RANKS="--kills 20" does less

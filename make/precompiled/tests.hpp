@@ -1,4 +1,4 @@
-// As src.hpp, for tests.
+// As src.hpp, for tests/unit; it also replaces TEST.
 #define GTEST_DONT_DEFINE_TEST 1
 #include <gtest/gtest.h>
 
@@ -7,8 +7,9 @@
 
 #include "src.hpp"
 
-// GoogleTest makes a class of each TEST, which takes 5 ms to compile. Here it is a function, registered as GoogleTest offers
-// it for tests that are known at run time alone.
+// GoogleTest's macro makes a class of each test, which takes 5 ms to compile; this one makes a function and registers
+// it by testing::RegisterTest(). Lint, emulated kernels and tests/gpu use GoogleTest's own, so a TEST must not use
+// members of testing::Test.
 namespace spdnn::testing {
 class FunctionTest : public ::testing::Test {
  public:
@@ -24,8 +25,8 @@ inline bool add_test(const char* suite, const char* name, const char* file, int 
   return true;
 }
 }  // namespace spdnn::testing
-#define TEST(suite, name)                                                                                      \
-  static void suite##_##name();                                                                                \
-  [[maybe_unused]] static const bool suite##_##name##_added =                                                  \
-      ::spdnn::testing::add_test(#suite, #name, __FILE__, __LINE__, suite##_##name);                           \
+#define TEST(suite, name)                                                            \
+  static void suite##_##name();                                                      \
+  [[maybe_unused]] static const bool suite##_##name##_added =                        \
+      ::spdnn::testing::add_test(#suite, #name, __FILE__, __LINE__, suite##_##name); \
   static void suite##_##name()

@@ -45,8 +45,9 @@ Step add_maxima(Model& model) {
   return {0, {1, 2}};
 }
 
-/// The largest ratio to the bound over the offers of a rival's kernels for a step, in all layouts, and how many there
-/// are. cuDNN may find Winograd's transforms fastest, which round more than the bound of a sum allows: those have none.
+/// The largest ratio to the limit over the offers of a rival's kernels for a step, in all layouts, and how many there
+/// are. The limit is the bound of a sum, and a hundred times that for Winograd's transforms, which cuDNN may find
+/// fastest: on an H100 they exceeded it 46 times for 5 x 5. No wrong layout or stride stays within a hundred times.
 struct RivalFound {
   double ratio = 0;
   int offers = 0;
@@ -82,8 +83,8 @@ RivalFound found_by(const bench::ConvRival& rival, const Model& model, const Ste
       program::Trial trial(request, offer, fill, &target);
       trial.seconds(1);
       const Shape shape = request.output_shape();
-      if (offer.detail.find("Winograd") == std::string::npos)
-        found.ratio = std::max(found.ratio, bench::sampled_ratio(problem, offer, shape, rival.precision, trial));
+      const double wider = offer.detail.find("Winograd") == std::string::npos ? 1 : 100;
+      found.ratio = std::max(found.ratio, bench::sampled_ratio(problem, offer, shape, rival.precision, trial) / wider);
       ++found.offers;
       if (results != nullptr) *results = in_rows(trial.output(), offer.output, shape);
     }

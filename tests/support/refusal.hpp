@@ -22,7 +22,7 @@ std::string refusal(const File& file, const std::optional<Shape>& shape = std::n
   return "it was read";
 }
 
-/// Expects the part in the message, which is known (known_messages.hpp) unless the part merely names a place.
+/// Expects the part in the message, and the whole in messages.txt (known_messages.hpp) unless the part ends with ': '.
 inline void expect_part(const std::string& message, const std::string& part) {
   EXPECT_PRED_FORMAT2(::testing::IsSubstring, part, message);
   if (!part.ends_with(": ")) expect_known(message);

@@ -7,8 +7,8 @@
 
 namespace spdnn::testing {
 
-/// While it lives, the system starts no thread of this process, as none gets a stack of 256 TiB. To be used in a thread
-/// of its own: one that leads teams remembers how many threads it got.
+/// While it lives, the system starts no thread of this process, as none gets a stack of 256 TiB. Work that leads
+/// teams runs in a new thread meanwhile: a leader remembers how large a team it got.
 class RefusedThreads {
  public:
   RefusedThreads() {

@@ -59,7 +59,7 @@ TEST(LayerBench, CountsEdgesAndBytesOfOneLayerAndItsTrials) {
   EXPECT_LT(time_layers(find_variant("cpu_openmp"), limited, problem, {}).trials, 100000);
 }
 
-/// cpu_openmp under another name, in bf16, and without memory or a device for it.
+/// cpu_openmp as a variant in bf16, and a variant whose engines cannot be made.
 const Variant in_bf16{"in_bf16",
                       Device::cpu,
                       "",
@@ -70,16 +70,16 @@ const Variant in_bf16{"in_bf16",
                       [](std::shared_ptr<const Plan> plan, const BatchInfo& batch, const EngineOptions&) {
                         return find_variant("cpu_openmp").make(std::move(plan), batch, {});
                       }};
-const Variant failing{"failing",
-                      Device::cpu,
-                      "",
-                      {Precision::fp32},
-                      in_bf16.support,
-                      [](std::shared_ptr<const Plan> plan, const BatchInfo&, const EngineOptions&) {
-                        if (plan->layers.front().outputs() == 64) throw DeviceError("no device");
-                        throw std::bad_alloc();
-                        return std::unique_ptr<Engine>();
-                      }};
+const Variant failing{
+    "failing",
+    Device::cpu,
+    "",
+    {Precision::fp32},
+    in_bf16.support,
+    [](std::shared_ptr<const Plan> plan, const BatchInfo&, const EngineOptions&) -> std::unique_ptr<Engine> {
+      if (plan->layers.front().outputs() == 64) throw DeviceError("no device");
+      throw std::bad_alloc();
+    }};
 
 /// What an engine does not take is skipped, and what fails is an error in the end; the lines of all others are in the
 /// file, in the order of the problems.

@@ -22,6 +22,7 @@ using program::Layout;
 using program::Offer;
 using program::Request;
 
+/// Constants are shared by node, part and form; a bias that is divided by scales has other bytes.
 enum Part { kWeights, kBias, kScaledBias };
 
 /// oneDNN's mask of numbers that differ along axis 1 of a result.

@@ -323,7 +323,7 @@ TEST(WholeModels, AnAccuracyIsAskedForOnlyWithLabels) {
   EXPECT_NO_THROW(ModelInference{spec});
 }
 
-/// Of four megabytes an image.
+/// Each image takes 4 MB.
 TEST(WholeModels, MoreImagesThanMemoryHoldsAreRefusedBeforeTheyAreLookedFor) {
   ModelBuilder builder;
   const ValueId x = builder.input({kBatchExtent, 1 << 20});
@@ -336,7 +336,7 @@ TEST(WholeModels, MoreImagesThanMemoryHoldsAreRefusedBeforeTheyAreLookedFor) {
   EXPECT_THROW(load_model_images(inputs, model), DeviceError);
 }
 
-/// Two images whose outputs take three quarters of the memory each; the engine is not made.
+/// Images whose outputs exceed the memory several times; no engine is made.
 TEST(RunModel, OutputsOfSeveralBatchesThatMemoryDoesNotHoldAreRefused) {
   const std::size_t numbers = memory_budget(Device::cpu, {}) / 4 * 3 / sizeof(float);
   ModelVariant variant = find_model_variant("conv_reference");
@@ -348,7 +348,7 @@ TEST(RunModel, OutputsOfSeveralBatchesThatMemoryDoesNotHoldAreRefused) {
   const auto model = std::make_shared<const Model>(builder.finish({builder.add(Resize{.size = {1, width}}, {x})}));
   ModelRunOptions options;
   options.engine.batch = 1;
-  const auto images = static_cast<Extent>(2 * numbers / static_cast<std::size_t>(width));
+  const auto images = static_cast<Extent>(8 * numbers / static_cast<std::size_t>(width));
   EXPECT_THROW(run_model(variant, model, make_tensor({images, 1, 1}, std::vector<float>(images)), options),
                DeviceError);
 }

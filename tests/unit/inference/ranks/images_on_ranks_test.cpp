@@ -110,7 +110,7 @@ TEST(ImagesOnRanks, FilesOfEveryFormAreReadAsByOneProcess) {
   const TemporaryDirectory directory;
   std::size_t number = 0;
   for (const Stored& one : stored()) {
-    ++number;  // a sample has each form of every fourth of these, with more images than in the file or without
+    ++number;  // a sample takes, of each of these, one form as it is and one with more images
     for (const char* const form : {"i.spdnn", "i.tsv", "i.tsv.gz", "i.mtx"}) {
       const fs::path path = directory / form;
       write_images(path, one.images);
