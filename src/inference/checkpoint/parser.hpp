@@ -35,8 +35,8 @@ class CheckpointParser {
   [[noreturn]] void fail(const std::string& what) const { throw DataError(name_ + ": " + what); }
 
   Json parse(const std::string& text) const {
-    const Json json = parse_json_or_null(text);
-    const Json& field = json["schema"];
+    Json json = parse_json_or_null(text);
+    const Json& field = std::as_const(json)["schema"];
     const std::string schema = field.is_string() ? field.get<std::string>() : "";
     if (schema != kCheckpointSchema && schema.starts_with(kAnyCheckpointSchema))
       fail(fmt::format("was written by another version of spdnn, as {}; expected {}", schema, kCheckpointSchema));

@@ -71,7 +71,7 @@ TEST_F(CommandOptions, OfInferAreThoseOfTheRun) {
       R"(variant: "cpu_openmp", precision: "fp32", trials: 1, warm_up: 0, batch: 5, passes: "twins,unused,dead,identical", compared: null)");
   EXPECT_EQ(usual["problem"]["images"], 5);
   EXPECT_EQ(usual["verdict"]["categories"], 3);
-  const Json seconds = usual["seconds"];
+  const Json& seconds = usual["seconds"];
   EXPECT_EQ(seconds["join"], 0);
   EXPECT_GT(seconds["load"].get<double>(), 0);
   EXPECT_GT(seconds["write"].get<double>(), 0);

@@ -43,7 +43,7 @@ class ConvertedWeights : public ::testing::Test {
     write_model(model_, builder.finish({x}));
     given_ = read_model(model_, {});
   }
-  std::string said(Arguments options) const {
+  std::string said(const Arguments& options) const {
     return testing::run_command("convert", testing::joined({model_, (directory_ / "out.spdnn").string()}, options)).err;
   }
 

@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <stdexcept>
@@ -98,7 +99,7 @@ TEST(ModelShapes, OperationsRefuseWhatDoesNotFit) {
     const Shape ones(axes, 1);
     const std::string text = shape_text(ones);
     EXPECT_EQ(refusal_of_shapes(MatMul{}, {ones, ones}),
-              axes == 8 ? "makes " + text : "multiplies matrices, not " + text + " and " + text);
+              axes == 8 ? fmt::format("makes {}", text) : fmt::format("multiplies matrices, not {0} and {0}", text));
   }
   EXPECT_EQ(refusal_of_shapes(GlobalPool{}, {{kN, 4}}), "takes images N x C x H x W or sequences N x C x W, not N x 4");
   for (const Operation& moving : {Operation(Pool{.window = {.kernel = {2, 2}}}), Operation(convolution_of(4, 2, {})),

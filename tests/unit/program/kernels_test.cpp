@@ -264,7 +264,7 @@ TEST(Engine, NamesTheFirstNodeThatOverflowsInAnyOfThePartsOfABatch) {
   for (const program::Kernel* const kernel : testing::kernels_of("plain"))
     kernels.push_back(slow.emplace_back(std::make_unique<Slow>(*kernel)).get());
   const auto engine = program::make(std::make_shared<const Model>(model), {.batch = 24, .threads = 3}, kernels);
-  const auto first_of = [&](std::vector<float> pixels) {
+  const auto first_of = [&](const std::vector<float>& pixels) {
     std::vector<float> values;
     for (const float pixel : pixels) values.insert(values.end(), 8 * 24 / pixels.size(), pixel);
     engine->load(testing::make_tensor({24, 8}, values));

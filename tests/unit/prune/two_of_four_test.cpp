@@ -87,7 +87,7 @@ TEST(TwoOfFourModel, AQuarterBesideTheGroupsIsNotTooMuch) {
   std::vector<Index> most;
   std::vector<Index> others;
   for (Index channel = 0; channel < 32; ++channel) (channel < 24 ? most : others).push_back(channel);
-  const auto rest_of = [](std::vector<std::vector<Index>> rows) {
+  const auto rest_of = [](const std::vector<std::vector<Index>>& rows) {
     Model model = model_of_rows(32, rows);
     const TwoOfFourForm form = store_two_of_four(model);
     EXPECT_EQ(form.crowded, 0U);

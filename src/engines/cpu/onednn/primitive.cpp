@@ -26,7 +26,7 @@ std::shared_ptr<const dnnl::primitive> primitive_for(const dnnl::primitive_desc_
   const std::lock_guard lock(mutex);
   std::shared_ptr<const Made> made = all[desc.get()].lock();
   if (made == nullptr) {
-    made = std::make_shared<const Made>(desc, dnnl::primitive(desc.get()));
+    made = std::make_shared<const Made>(Made{desc, dnnl::primitive(desc.get())});
     std::erase_if(all, [](const auto& one) { return one.second.expired(); });
     all[desc.get()] = made;
   }

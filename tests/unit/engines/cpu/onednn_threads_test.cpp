@@ -279,7 +279,7 @@ TEST(OnednnThreads, AreAllThereThoughOpenMpMayTakeFewer) {
 /// Descriptors that oneDNN 2.6 takes from its cache point into others, which may be gone.
 TEST(OnednnCache, IsNotUsed) {
   if (testing::kernels_of("onednn").empty()) GTEST_SKIP() << "without oneDNN";
-  OnThreads(row_case(8, 8), 1);
+  const OnThreads row(row_case(8, 8), 1);
   void* const library = ::dlopen("libdnnl.so.2", RTLD_LAZY | RTLD_NOLOAD);
   if (library == nullptr) GTEST_SKIP() << "another version of oneDNN";
   const auto capacity_of = reinterpret_cast<int (*)(int*)>(::dlsym(library, "dnnl_get_primitive_cache_capacity"));

@@ -95,7 +95,7 @@ class FoundFiles : public ::testing::Test {
 TEST_F(FoundFiles, OfATextThatARankFindsOtherwiseTheFirstRanksCounts) {
   const std::string other = (directory_ / "other.tsv").string();
   expect_first_file(first_, other);  // which is not there
-  const auto changed = [&](std::string text, bool at_once) {
+  const auto changed = [&](const std::string& text, bool at_once) {
     write(other, text);
     fs::last_write_time(other, fs::last_write_time(first_) + std::chrono::seconds(at_once ? 0 : 2));
     expect_first_file(first_, other);

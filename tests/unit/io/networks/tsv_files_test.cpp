@@ -71,7 +71,8 @@ TEST(AnyForm, IsThatOfTheEndingOrRefusedWithWhatTheFileIsFor) {
         {{"train-images-idx3-ubyte", "t10k-images.idx3-ubyte.gz"}, "; --mnist makes inputs from MNIST's images"},
         {{"a.gz", "a", "a.csv", "idx/a"}, ""}})
     for (const std::string& name : names)
-      EXPECT_EQ(testing::message_of<DataError>([&] { form_of(name); }), name + expected + hint);
+      EXPECT_EQ(testing::message_of<DataError>([&] { form_of(name); }),
+                std::string(name).append(expected).append(hint));
 }
 
 TEST(TsvWriter, LayersAreWrittenAsTheOfficialOnes) {
