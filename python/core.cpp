@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <cmath>
 #include <spdnn/error.hpp>
 #include <spdnn/files.hpp>
 #include <spdnn/inference.hpp>
@@ -91,8 +90,6 @@ NetworkSpec network_spec(const py::dict& given) {
   if (!given["bias_rule"].is_none()) spec.bias_rule = parse_rule(given["bias_rule"].cast<std::string>());
   spec.allow_missing_newline = given["allow_missing_newline"].cast<bool>();
   if (given.contains("cap")) spec.cap = Cap{given["cap"].cast<std::optional<double>>()};
-  if (spec.cap && spec.cap->value && !(std::isfinite(*spec.cap->value) && *spec.cap->value > 0))
-    throw DataError("the cap must be positive");
   return spec;
 }
 

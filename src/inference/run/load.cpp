@@ -41,7 +41,9 @@ void fill_in_rule_and_cap(const NetworkSpec& spec, NetworkFile& file) {
   if ((spec.bias_rule || spec.cap) && file.has_rule)
     throw UsageError(spec.bias_rule ? "bias_rule" : "cap", spec.path + " has its own");
   if (spec.bias_rule) file.network.bias_rule = *spec.bias_rule;
-  if (spec.cap) file.network.cap = spec.cap->value;
+  if (!spec.cap) return;
+  file.network.cap = spec.cap->value;
+  Network{{}, file.network.bias_rule, spec.cap->value}.validate();  // of the cap alone: readers have checked the layers
 }
 
 }  // namespace

@@ -184,12 +184,17 @@ class AskedRelu final : public program::Kernel {
   std::vector<Extent>& images_;
 };
 
-TEST(Engine, DealsFewerImagesThanABatchToAllThreads) {
+/// An engine for 16 images of three numbers at a time.
+std::unique_ptr<ModelEngine> engine_of(const AskedRelu& kernel, int threads) {
   ModelBuilder builder;
-  const Model model = builder.finish({builder.add(Activation{}, {builder.input({kBatchExtent, 3})})});
+  Model model = builder.finish({builder.add(Activation{}, {builder.input({kBatchExtent, 3})})});
+  return program::make(std::make_shared<const Model>(std::move(model)), {.batch = 16, .threads = threads}, {&kernel});
+}
+
+TEST(Engine, DealsFewerImagesThanABatchToAllThreads) {
   std::vector<Extent> images;
   const AskedRelu kernel(images);
-  const auto engine = program::make(std::make_shared<const Model>(model), {.batch = 16, .threads = 2}, {&kernel});
+  const auto engine = engine_of(kernel, 2);
   EXPECT_EQ(images.back(), 8);
   for (const Extent count : {8, 5, 1}) {
     std::vector<float> values(static_cast<std::size_t>(3 * count));
@@ -203,11 +208,9 @@ TEST(Engine, DealsFewerImagesThanABatchToAllThreads) {
 }
 
 TEST(Engine, KeepsTheProgramsOfSomeNumbersOfImagesAndNotOfAll) {
-  ModelBuilder builder;
-  const Model model = builder.finish({builder.add(Activation{}, {builder.input({kBatchExtent, 3})})});
   std::vector<Extent> images;
   const AskedRelu kernel(images);
-  const auto engine = program::make(std::make_shared<const Model>(model), {.batch = 16, .threads = 1}, {&kernel});
+  const auto engine = engine_of(kernel, 1);
   const auto asks = [&](Extent count) {
     images.clear();
     engine->load(testing::make_tensor({count, 3}, std::vector<float>(static_cast<std::size_t>(3 * count))));
