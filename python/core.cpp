@@ -229,7 +229,8 @@ void define_networks(py::module_& module) {
                   [](const py::dict& given, const py::object& listener) {
                     Call call(listener);
                     const NetworkSpec spec = network_spec(given);
-                    GivenNetwork loaded = call.run([&] { return load_network(spec, call.progress()); });
+                    GivenNetwork loaded =
+                        call.run([&] { return with_data_errors([&] { return load_network(spec, call.progress()); }); });
                     return std::pair(std::move(loaded.network), texts_of(loaded.notes));
                   })
       .def("save",
